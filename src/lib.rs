@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+pub mod atomic;
+mod sync;
+pub mod sys;
+pub mod wait_table;
+
+pub use wait_table::{
+    Armed, Key, WaitOutcome, WaitTable, arm, location_wait, location_wait_deadline, location_wake_all,
+    location_wake_all_seqcst, wait_until, wait_until_deadline, wait_until_timeout,
+};
+
+#[cfg(any(layby_loom, layby_shuttle))]
+pub use sync::model;

@@ -1,0 +1,69 @@
+//! The one place that names `std`, `loom` or `shuttle` concurrency.
+//!
+//! Everything else in the crate takes its atomics, cells, thread-locals and hints from here, so that
+//! `--cfg layby_loom` and `--cfg layby_shuttle` put the very same code into a model checker's world.
+//!
+//! # The fence pair
+//!
+//! The whole crate rests on one store-buffering argument (see [`crate::wait_table`]). Its two halves are the
+//! functions [`fence_after_publish`] and [`fence_before_look`]; each names the other, and a build in which either
+//! is emptied (`--cfg layby_mutant="no_publish_fence"`, `"no_look_fence"`) must fail the models.
+
+#![allow(unsafe_code)]
+
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[path = "std_world.rs"]
+mod world;
+
+#[cfg(any(layby_loom, layby_shuttle))]
+#[path = "model_world.rs"]
+mod world;
+
+#[cfg(not(layby_loom))]
+pub(crate) mod unchecked_cell;
+
+pub(crate) use world::{atomic, cell, const_outside_models, hint, thread, world_static, world_thread_local};
+
+#[cfg(any(layby_loom, layby_shuttle))]
+pub(crate) use world::checker;
+
+#[cfg(any(layby_loom, layby_shuttle))]
+pub mod model;
+
+use atomic::{Ordering, fence};
+
+/// Fence A: a waiter calls it after publishing its element and before loading its condition. Matches fence B,
+/// [`fence_before_look`].
+///
+/// If A comes first in the order of all `SeqCst` fences, the notifier's look at the slot sees the element. If B
+/// comes first, the waiter's load of the condition sees the notifier's store.
+#[inline]
+pub(crate) fn fence_after_publish() {
+    if cfg!(layby_mutant = "no_publish_fence") {
+        return;
+    }
+    fence(Ordering::SeqCst);
+}
+
+/// Fence B: a notifier calls it after changing the condition and before looking at the slot. Matches fence A,
+/// [`fence_after_publish`].
+#[inline]
+pub(crate) fn fence_before_look() {
+    if cfg!(layby_mutant = "no_look_fence") {
+        return;
+    }
+    fence(Ordering::SeqCst);
+}
+
+/// Fence B for a notifier that changed the condition by a `SeqCst` store or read-modify-write: no instruction.
+///
+/// That operation and the `SeqCst` load of the slot that follows are in the one order S of all `SeqCst` operations
+/// already, and so is fence A. Suppose the wake-up were lost: the slot's load reads from before the push, so it
+/// precedes A in S; the waiter's load of the condition, after A, reads from before the change, so A precedes the
+/// change in S; the change precedes the slot's load by program order. That is a cycle, which S cannot have.
+/// loom takes `SeqCst` accesses as `AcqRel`, so there (and only there) it is a fence.
+#[inline]
+pub(crate) fn fence_before_look_seqcst() {
+    #[cfg(layby_loom)]
+    fence_before_look();
+}

@@ -1,0 +1,47 @@
+//! What a model needs instead of an operating system: a place to sleep, and a clock whose expiry is an event.
+
+use super::world::world_static;
+use std::time::Instant;
+
+use super::checker::sync::{Condvar, Mutex, atomic::AtomicU32};
+
+use super::atomic::Ordering;
+
+/// Where every thread of the model sleeps, and whether the model's deadlines have passed.
+struct Bedroom {
+    expired: Mutex<bool>,
+    bell: Condvar,
+}
+
+world_static! {
+    fn bedroom() -> &'static Bedroom {
+        const { Bedroom { expired: Mutex::new(false), bell: Condvar::new() } }
+        model { Bedroom { expired: Mutex::new(false), bell: Condvar::new() } }
+    }
+}
+
+/// Lets every deadline of this execution pass. Call it from a thread of the model: when that happens is then part of
+/// the interleaving.
+pub fn expire_deadlines() {
+    *bedroom().expired.lock().unwrap() = true;
+    bedroom().bell.notify_all();
+}
+
+/// Whether `deadline` has passed in the model; the value of the `Instant` plays no part.
+pub(crate) fn passed(deadline: Option<Instant>) -> bool {
+    deadline.is_some() && *bedroom().expired.lock().unwrap()
+}
+
+/// Sleeps while `word` is `expected` and the deadline, if any, has not passed.
+pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+    let mut expired = bedroom().expired.lock().unwrap();
+    while word.load(Ordering::Relaxed) == expected && !(deadline.is_some() && *expired) {
+        expired = bedroom().bell.wait(expired).unwrap();
+    }
+}
+
+/// Wakes every sleeper of the model; each looks at its own word.
+pub(crate) fn wake() {
+    drop(bedroom().expired.lock().unwrap());
+    bedroom().bell.notify_all();
+}

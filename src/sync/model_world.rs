@@ -1,0 +1,48 @@
+//! A model checker's world. loom: every interleaving and every allowed stale read, up to a bound. shuttle: deep random
+//! schedules of many threads, sequentially consistent.
+
+#[cfg(layby_loom)]
+pub(crate) use loom as checker;
+#[cfg(layby_shuttle)]
+pub(crate) use shuttle as checker;
+
+#[cfg(layby_shuttle)]
+pub(crate) use super::unchecked_cell as cell;
+#[cfg(layby_loom)]
+pub(crate) use loom::cell;
+
+pub(crate) mod atomic {
+    pub use super::checker::sync::atomic::AtomicU32;
+    pub(crate) use super::checker::sync::atomic::{AtomicPtr, Ordering, fence};
+}
+
+pub(crate) mod hint {
+    pub(crate) use super::checker::hint::spin_loop;
+}
+
+pub(crate) mod thread {
+    pub(crate) use super::checker::thread::yield_now;
+}
+
+macro_rules! const_outside_models {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis fn $($rest)* };
+}
+pub(crate) use const_outside_models;
+
+macro_rules! world_thread_local {
+    ($(#[$meta:meta])* static $name:ident: $ty:ty = $init:expr;) => {
+        $crate::sync::checker::thread_local! { $(#[$meta])* static $name: $ty = $init; }
+    };
+}
+pub(crate) use world_thread_local;
+
+macro_rules! world_static {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident() -> &'static $ty:ty { const { $init:expr } model { $model:expr } }) => {
+        $(#[$meta])*
+        $vis fn $name() -> &'static $ty {
+            $crate::sync::checker::lazy_static! { static ref INSTANCE: $ty = $model; }
+            &INSTANCE
+        }
+    };
+}
+pub(crate) use world_static;

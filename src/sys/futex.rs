@@ -1,0 +1,44 @@
+//! Linux' futex: private, with absolute deadlines on the monotonic clock.
+
+use super::{AtomicU32, Backend, deadline};
+use core::ptr;
+use std::time::Instant;
+
+/// Sleeps by `futex(2)`.
+///
+/// Futexes are private to the process. Waking a stale address is harmless: the kernel hashes a private futex' address
+/// without reading it, and wakes whoever sleeps there, who looks at his own word.
+#[derive(Debug, Clone, Copy)]
+pub struct Futex;
+
+impl Backend for Futex {
+    const NAME: &'static str = "futex";
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        let at = match deadline.map(deadline::on_monotonic_clock) {
+            Some(deadline::OnClock::Passed) => return,
+            Some(deadline::OnClock::At(at)) => Some(at),
+            Some(deadline::OnClock::BeyondTheClock) | None => None,
+        };
+        // SAFETY: `word` is alive for the call, and the timespec is null or a live local. EAGAIN (the word has
+        // changed), EINTR and ETIMEDOUT all mean "look again" to the caller, so the result is of no interest.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                ptr::from_ref(word),
+                libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG,
+                expected,
+                at.as_ref().map_or(ptr::null(), ptr::from_ref),
+                ptr::null::<u32>(),
+                libc::FUTEX_BITSET_MATCH_ANY,
+            );
+        }
+    }
+
+    fn wake(word: *const AtomicU32) {
+        // SAFETY: FUTEX_WAKE on a private futex takes the address as a name and does not touch the memory behind it.
+        unsafe {
+            libc::syscall(libc::SYS_futex, word.addr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);
+        }
+    }
+}

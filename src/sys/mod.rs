@@ -1,0 +1,71 @@
+//! How one thread sleeps and another wakes it.
+//!
+//! A [`Backend`] is a mechanism, not an operating system; the one table from operating system to mechanism is
+//! [`Native`], below. Adding a backend is one file here and one row there.
+//!
+//! | backend | mechanism | wake without allocation and lock |
+//! |---|---|---|
+//! | [`Futex`] | Linux' private futexes | yes |
+//! | [`WaitOnAddress`] | Windows 8 and later | yes |
+//! | [`Park`] | `parking_lot_core`, every other platform | only while nobody sleeps: a wake takes a bucket's lock |
+//! | [`Spin`] | none: looks again and again | yes |
+
+#![allow(unsafe_code)]
+
+pub use crate::sync::atomic::AtomicU32;
+use std::time::Instant;
+
+pub(crate) mod cpus;
+pub(crate) mod deadline;
+pub(crate) mod fork;
+pub(crate) mod spin_policy;
+
+mod park;
+mod spin;
+pub use park::Park;
+pub use spin::Spin;
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+mod futex;
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+pub use futex::Futex;
+#[cfg(all(windows, not(any(layby_loom, layby_shuttle))))]
+mod wait_on_address;
+#[cfg(all(windows, not(any(layby_loom, layby_shuttle))))]
+pub use wait_on_address::WaitOnAddress;
+
+/// The platform's own backend: [`Futex`] on Linux and Android.
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+pub type Native = Futex;
+/// The platform's own backend: [`WaitOnAddress`] on Windows.
+#[cfg(all(windows, not(any(layby_loom, layby_shuttle))))]
+pub type Native = WaitOnAddress;
+/// The platform's own backend: [`Park`] on every platform without an address-based wait of its own, and in models.
+#[cfg(any(not(any(target_os = "linux", target_os = "android", windows)), layby_loom, layby_shuttle))]
+pub type Native = Park;
+
+/// How a thread sleeps on one word and another thread wakes it.
+///
+/// The contract, which the conformance suite (`tests/backends.rs`) puts to every backend:
+///
+/// - **No lost wake-up.** If `word` is changed from `expected` and then [`wake`](Backend::wake) is called with its
+///   address, a [`wait`](Backend::wait) on it returns, whichever came first.
+/// - **No false sleep.** `wait` returns without sleeping if `word` is not `expected`.
+/// - **Early is allowed.** `wait` may return at any time, for no reason; the caller looks at the word and the clock.
+///   It never says why it returned, so it can never call an early return a timeout.
+/// - **Late is not early.** With a deadline, `wait` returns some time after it has passed.
+/// - **The address is only a name.** `wake` does not read or write through its pointer. The word may be gone, and
+///   something else may live there; whoever sleeps on that something wakes early, which is allowed.
+///
+/// Any implementation is sound: a backend that returns early makes its users spin, and one that does not wake makes
+/// them hang, but nothing it does can cause undefined behaviour.
+pub trait Backend: Send + Sync + 'static {
+    /// A short name for reports.
+    const NAME: &'static str;
+
+    /// Sleeps while `word` holds `expected`, until a wake-up or the deadline. May return early.
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>);
+
+    /// Wakes the thread that sleeps on the word at this address, if there is one.
+    fn wake(word: *const AtomicU32);
+}

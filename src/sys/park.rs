@@ -1,0 +1,62 @@
+//! Identity-based park and unpark, for every platform that has no address-based wait: `parking_lot_core`.
+//!
+//! Why not [`std::thread::park`]: a notifier must take the waiter's handle before it sets the gate, and a
+//! `std::thread::Thread` is counted; the notifier may be left with the last count and would then free memory in the
+//! middle of a wake. Its token is also shared with every other library on the thread. `parking_lot_core` identifies the
+//! waiter by its element's address and owns nothing.
+
+use super::{AtomicU32, Backend};
+use std::time::Instant;
+
+/// Sleeps by `parking_lot_core`, with the gate's address as the identity of its owner.
+///
+/// Waking a stale address is harmless: only threads that parked here carry our token, so a lock of somebody else that
+/// has come to live at that address is passed over; another waiter of ours there looks at his own word.
+#[derive(Debug, Clone, Copy)]
+pub struct Park;
+
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+impl Backend for Park {
+    const NAME: &'static str = "park";
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        use crate::sync::atomic::Ordering;
+        // Ordering: relaxed is enough. `validate` runs under the bucket's lock, and so does the notifier's look for
+        // sleepers, after it changed the word.
+        let validate = || word.load(Ordering::Relaxed) == expected;
+        // SAFETY:
+        // - the key is an address that we own for as long as we are parked;
+        // - neither closure panics or calls into `parking_lot_core`.
+        unsafe {
+            parking_lot_core::park(core::ptr::from_ref(word).addr(), validate, || {}, |_, _| {}, OURS, deadline);
+        }
+    }
+
+    fn wake(word: *const AtomicU32) {
+        use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp};
+        let ours_only = |token| if token == OURS { FilterOp::Unpark } else { FilterOp::Skip };
+        // SAFETY:
+        // - the key is only compared; a foreign waiter on the same address does not carry our token and is skipped;
+        // - neither closure panics or calls into `parking_lot_core`.
+        unsafe {
+            parking_lot_core::unpark_filter(word.addr(), ours_only, |_| DEFAULT_UNPARK_TOKEN);
+        }
+    }
+}
+
+/// Tells our sleepers from those of other users of `parking_lot_core` in the process ("layb" in ASCII).
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+const OURS: parking_lot_core::ParkToken = parking_lot_core::ParkToken(0x6c61_7962);
+
+#[cfg(any(layby_loom, layby_shuttle))]
+impl Backend for Park {
+    const NAME: &'static str = "model";
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        crate::sync::model::sleep(word, expected, deadline);
+    }
+
+    fn wake(_word: *const AtomicU32) {
+        crate::sync::model::wake();
+    }
+}

@@ -1,0 +1,71 @@
+//! Spin-then-park: how long a waiter looks before it sleeps, and when it must not look at all.
+//!
+//! A hand-over to a thread that is looking costs a cache miss; one to a sleeper costs two system calls and, on an idle
+//! CPU, the way out of its idle state. So a waiter looks for about as long as a sleep and a wake-up would cost, unless
+//! that takes the CPU from the thread it waits for: with one CPU, or with as many spinners as CPUs, it sleeps at once.
+
+use crate::sync::{hint, thread};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How many PAUSEs lie between two looks at the clock. Arbitrary: enough to make the clock's 25 ns a small part.
+pub(crate) const PAUSES_PER_LOOK: u32 = 16;
+
+/// How long a waiter looks before it sleeps. See DESIGN.md, "Spin-then-park", for the measurement.
+const SPIN_TIME: Duration = Duration::from_micros(20);
+
+/// Threads that spin at this moment.
+static SPINNERS: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread's place among the spinners, given up on drop.
+pub(crate) struct Crowd(());
+
+/// Counts the calling thread as a spinner.
+pub(crate) fn join_crowd() -> Crowd {
+    // Ordering: relaxed, here and below; the count is advice.
+    SPINNERS.fetch_add(1, Ordering::Relaxed);
+    Crowd(())
+}
+
+impl Crowd {
+    /// Whether every CPU may be taken by a spinner, so that the thread they wait for may have none.
+    pub(crate) fn fills_the_machine(&self) -> bool {
+        SPINNERS.load(Ordering::Relaxed) >= super::cpus::count()
+    }
+
+    /// Lets another thread run if the spinners fill the machine.
+    pub(crate) fn give_way(&self) {
+        if cfg!(any(layby_loom, layby_shuttle)) || self.fills_the_machine() {
+            thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        SPINNERS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Looks until `ready` or until it does not pay any more; returns the last look.
+pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
+    if cfg!(any(layby_loom, layby_shuttle)) || super::cpus::count() == 1 {
+        return ready();
+    }
+    let crowd = join_crowd();
+    if crowd.fills_the_machine() {
+        return ready();
+    }
+    let start = Instant::now();
+    loop {
+        for _ in 0..PAUSES_PER_LOOK {
+            if ready() {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        if start.elapsed() >= SPIN_TIME {
+            return ready();
+        }
+    }
+}

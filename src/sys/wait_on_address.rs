@@ -1,0 +1,45 @@
+//! Windows' WaitOnAddress: the futex of Windows 8 and later.
+
+use super::{AtomicU32, Backend};
+use core::{mem, ptr};
+use std::time::{Duration, Instant};
+use windows_sys::Win32::System::Threading::{INFINITE, WaitOnAddress as wait_on_address, WakeByAddressSingle};
+
+/// Sleeps by `WaitOnAddress`.
+///
+/// Its time-outs are relative, in milliseconds, and as coarse as the system's timer (15.6 ms unless a program has asked
+/// for less): a deadline is never early but may be that late. Waking a stale address is harmless: `WakeByAddressSingle`
+/// uses the address as a name only.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitOnAddress;
+
+impl Backend for WaitOnAddress {
+    const NAME: &'static str = "wait_on_address";
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        let millis = match deadline {
+            None => INFINITE,
+            Some(at) => match at.checked_duration_since(Instant::now()) {
+                None | Some(Duration::ZERO) => return,
+                Some(left) => millis_rounded_up(left),
+            },
+        };
+        // SAFETY: both pointers are live for the call and four bytes wide. FALSE may mean a time-out or another
+        // error; either way the caller looks at its word and the clock, so `GetLastError` has nothing to add.
+        unsafe {
+            wait_on_address(ptr::from_ref(word).cast(), ptr::from_ref(&expected).cast(), mem::size_of::<u32>(), millis);
+        }
+    }
+
+    fn wake(word: *const AtomicU32) {
+        // SAFETY: the address is a name only; the memory behind it is not touched.
+        unsafe { WakeByAddressSingle(word.cast()) }
+    }
+}
+
+/// Rounds up, so that the wait does not end a fraction of a millisecond early and spin through it; a time too long for
+/// the argument becomes the longest finite one, after which the caller waits again.
+fn millis_rounded_up(left: Duration) -> u32 {
+    let millis = left.as_nanos().div_ceil(1_000_000);
+    u32::try_from(millis).unwrap_or(INFINITE - 1).min(INFINITE - 1)
+}

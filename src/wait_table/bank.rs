@@ -1,0 +1,142 @@
+//! Where a table's slots live: in a static, or on the heap.
+
+use super::pop_stack::Slot;
+use crate::sync::hint;
+use crate::sys::fork;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Slots in a static, for a [`WaitTable`](super::WaitTable) that needs no heap: page-aligned, as in the paper.
+///
+/// ```
+/// use layby::sys::Native;
+/// use layby::wait_table::{Slots, WaitTable};
+///
+/// static SLOTS: Slots<256> = Slots::new();
+/// static TABLE: WaitTable<Native> = WaitTable::from_slots(&SLOTS);
+/// assert_eq!(TABLE.wake_all(&TABLE), 0);
+/// ```
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[repr(C, align(4096))]
+pub struct Slots<const N: usize> {
+    slots: [Slot; N],
+    generation: Generation,
+}
+
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+impl<const N: usize> Slots<N> {
+    /// Empty slots. `N` must be a power of two; anything else does not compile.
+    #[allow(clippy::new_without_default, reason = "a static has no use for `Default`")]
+    pub const fn new() -> Self {
+        const { assert!(N.is_power_of_two(), "the number of slots must be a power of two") };
+        Self { slots: [const { Slot::new() }; N], generation: Generation::new() }
+    }
+}
+
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+impl<const N: usize> core::fmt::Debug for Slots<N> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Slots").field("len", &N).finish_non_exhaustive()
+    }
+}
+
+/// A table's slots. What is not behind a pointer has no interior mutability, so that a table in a static is a constant
+/// to the compiler: finding a slot of the global table is arithmetic on constants.
+pub(super) enum Bank {
+    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    Static {
+        slots: &'static [Slot],
+        generation: &'static Generation,
+    },
+    Owned {
+        slots: Box<[Slot]>,
+        generation: Box<Generation>,
+    },
+}
+
+impl Bank {
+    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    pub(super) const fn in_static<const N: usize>(bank: &'static Slots<N>) -> Self {
+        Self::Static { slots: &bank.slots, generation: &bank.generation }
+    }
+
+    pub(super) fn owned(slots: usize) -> Self {
+        assert!(slots.is_power_of_two(), "the number of slots must be a power of two, not {slots}");
+        let slots = (0..slots).map(|_| Slot::new()).collect();
+        Self::Owned { slots, generation: Box::new(Generation::current()) }
+    }
+
+    #[inline(always)]
+    pub(super) fn slots(&self) -> &[Slot] {
+        match self {
+            #[cfg(not(any(layby_loom, layby_shuttle)))]
+            Self::Static { slots, .. } => slots,
+            Self::Owned { slots, .. } => slots,
+        }
+    }
+
+    fn generation(&self) -> &Generation {
+        match self {
+            #[cfg(not(any(layby_loom, layby_shuttle)))]
+            Self::Static { generation, .. } => generation,
+            Self::Owned { generation, .. } => generation,
+        }
+    }
+
+    /// Makes the bank fit for publishing: a child's first use empties it of its parent's elements.
+    #[inline]
+    pub(super) fn enter(&self) {
+        fork::watch();
+        if !self.generation().is_current() {
+            self.generation().renew(self.slots());
+            while !self.generation().is_current() {
+                hint::spin_loop();
+            }
+        }
+    }
+
+    /// Whether the elements in the bank are this process' own. If they are not, nobody waits.
+    #[inline]
+    pub(super) fn is_current(&self) -> bool {
+        self.generation().is_current()
+    }
+}
+
+/// Which process' elements the slots hold; see [`fork`].
+///
+/// A notifier that finds an old generation, or `RENEWING`, returns without a look at any chain: elements of this
+/// process are published only after the renewal, and by the argument of [`crate::wait_table`] whoever publishes after
+/// the notifier's look sees the notifier's change.
+pub(super) struct Generation(AtomicU32);
+
+const RENEWING: u32 = u32::MAX;
+
+impl Generation {
+    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    fn current() -> Self {
+        Self(AtomicU32::new(fork::generation()))
+    }
+
+    #[inline]
+    fn is_current(&self) -> bool {
+        // Ordering: acquire; matches the release in `renew`.
+        self.0.load(Ordering::Acquire) == fork::generation()
+    }
+
+    /// Empties the slots of a parent's elements; only the first thread that comes does it.
+    #[cold]
+    fn renew(&self, slots: &[Slot]) {
+        let seen = self.0.load(Ordering::Relaxed);
+        if seen == RENEWING || seen == fork::generation() {
+            return;
+        }
+        if self.0.compare_exchange(seen, RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            slots.iter().for_each(Slot::forget_all);
+            // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees empty slots.
+            self.0.store(fork::generation(), Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The one static table, and the functions that use it.
+
+use super::{Armed, Key, WaitOutcome, WaitTable};
+use crate::sync::world_static;
+use crate::sys::Native;
+use std::time::{Duration, Instant};
+
+world_static! {
+    /// The global table: 4096 slots in 32 KiB of static memory, page-aligned, on the platform's own backend.
+    pub fn global() -> &'static WaitTable<Native> {
+        const {{
+            static SLOTS: super::Slots<{ WaitTable::<Native>::DEFAULT_SLOTS }> = super::Slots::new();
+            WaitTable::from_slots(&SLOTS)
+        }}
+        model { WaitTable::with_slots(4) }
+    }
+}
+
+/// Waits on `key` in the loop form: `while !condition() { location_wait(&x) }`. May return early.
+///
+/// ```
+/// use layby::{location_wait, location_wake_all};
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// static READY: AtomicBool = AtomicBool::new(false);
+/// let waiter = std::thread::spawn(|| {
+///     while !READY.load(Ordering::Relaxed) {
+///         location_wait(&READY);
+///     }
+/// });
+/// READY.store(true, Ordering::Relaxed);
+/// location_wake_all(&READY);
+/// waiter.join().unwrap();
+/// ```
+pub fn location_wait(key: impl Into<Key>) {
+    global().location_wait(key);
+}
+
+/// As [`location_wait`], until `deadline` at the latest. [`Woken`](WaitOutcome::Woken) means: check the condition again.
+///
+/// ```
+/// use layby::{WaitOutcome, location_wait_deadline};
+/// use std::time::{Duration, Instant};
+///
+/// let never = false;
+/// let deadline = Instant::now() + Duration::from_millis(10);
+/// while !never {
+///     if location_wait_deadline(&never, deadline) == WaitOutcome::TimedOut {
+///         break;
+///     }
+/// }
+/// assert!(Instant::now() >= deadline);
+/// ```
+pub fn location_wait_deadline(key: impl Into<Key>, deadline: Instant) -> WaitOutcome {
+    global().location_wait_deadline(key, deadline)
+}
+
+/// Wakes every thread that waits on `key`; returns how many waiting elements were notified. See
+/// [`WaitTable::wake_all`].
+#[inline]
+pub fn location_wake_all(key: impl Into<Key>) -> usize {
+    global().wake_all(key)
+}
+
+/// As [`location_wake_all`] without its fence, for callers that changed the condition by a `SeqCst` store or
+/// read-modify-write. See [`WaitTable::wake_all_seqcst`].
+#[inline]
+pub fn location_wake_all_seqcst(key: impl Into<Key>) -> usize {
+    global().wake_all_seqcst(key)
+}
+
+/// Waits until `condition` holds. See [`WaitTable::wait_until`].
+///
+/// ```
+/// use layby::{location_wake_all, wait_until};
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// let sum = AtomicU32::new(0);
+/// std::thread::scope(|s| {
+///     s.spawn(|| wait_until(&sum, || sum.load(Ordering::Relaxed) >= 3));
+///     for _ in 0..3 {
+///         sum.fetch_add(1, Ordering::Relaxed);
+///         location_wake_all(&sum);
+///     }
+/// });
+/// ```
+pub fn wait_until(key: impl Into<Key>, condition: impl FnMut() -> bool) {
+    global().wait_until(key, condition);
+}
+
+/// Waits until `condition` holds or `deadline` has passed: `false` if it passed and the condition still did not hold.
+pub fn wait_until_deadline(key: impl Into<Key>, deadline: Instant, condition: impl FnMut() -> bool) -> bool {
+    global().wait_until_deadline(key, deadline, condition)
+}
+
+/// Waits until `condition` holds or `timeout` has passed: `false` if it passed and the condition still did not hold.
+///
+/// ```
+/// use layby::wait_until_timeout;
+/// use std::time::Duration;
+///
+/// let x = 0;
+/// assert!(!wait_until_timeout(&x, Duration::from_millis(1), || x == 1));
+/// assert!(wait_until_timeout(&x, Duration::MAX, || x == 0));
+/// ```
+pub fn wait_until_timeout(key: impl Into<Key>, timeout: Duration, condition: impl FnMut() -> bool) -> bool {
+    global().wait_until_timeout(key, timeout, condition)
+}
+
+/// Arms the calling thread for `key`: check the condition, then [wait](Armed::wait). See [`Armed`].
+pub fn arm(key: impl Into<Key>) -> Armed {
+    global().arm(key)
+}

@@ -1,0 +1,236 @@
+//! The thread's own element, and its lazy removal (the paper's listing 5).
+//!
+//! The loop form gets no control when its user leaves the loop, so the element may linger on the chain of a wait that is
+//! over. It lives in a thread-local, and is got off that chain before it is published on another, or when the thread
+//! ends. A table that it lingers on must therefore outlive every thread: `&'static self`.
+//!
+//! | the thread's element is | [`WaitTable::location_wait`] |
+//! |---|---|
+//! | on no chain | publishes it and returns, so that the caller checks its condition once more |
+//! | published for this key | waits |
+//! | lingering on another key's chain | gets it off, then as on no chain |
+//!
+//! An element that lingers on this key's chain since an earlier wait was published before the caller's last check, with
+//! fence A between, so it may be waited on without publishing it again.
+
+#![allow(unsafe_code)]
+
+use super::{
+    Key, WaitOutcome, WaitTable,
+    element::{Element, Label},
+    pop_stack::Slot,
+    publication::{published, withdraw},
+};
+use crate::sync::{const_outside_models, fence_after_publish, world_thread_local};
+use crate::sys::{Backend, Native, deadline, fork};
+use core::{cell::Cell, fmt, marker::PhantomData, ptr};
+use std::time::{Duration, Instant};
+
+/// How long a wait in the loop form lasts when the thread's element is already gone, in the destructor of another
+/// thread-local: the form has no place for an element then, so it polls. Arbitrary.
+const POLL: Duration = Duration::from_millis(1);
+
+struct Local {
+    element: Element,
+    place: Cell<Option<Place>>,
+    /// How often the element has been published; tells an [`Armed`] whether the element is still where it left it.
+    publications: Cell<u64>,
+}
+
+/// Where the thread's element is.
+#[derive(Clone, Copy)]
+struct Place {
+    slot: &'static Slot,
+    key: Key,
+    generation: u32,
+    /// [`withdraw`] for the backend of the slot's table.
+    withdraw: fn(&Slot, &Element, u32),
+}
+
+world_thread_local! {
+    static LOCAL: Local = Local::new();
+}
+
+impl Local {
+    const_outside_models! {
+        fn new() -> Self {
+            Self { element: Element::new(None), place: Cell::new(None), publications: Cell::new(0) }
+        }
+    }
+
+    /// Whether the element is published on this slot for this key: on its chain, or notified since.
+    fn is_at(&self, slot: &Slot, key: Key) -> bool {
+        self.place.get().is_some_and(|place| {
+            ptr::eq(place.slot, slot) && place.key == key && place.generation == fork::generation()
+        })
+    }
+
+    /// Gets the element off whatever chain it is on.
+    fn settle(&self) {
+        if let Some(place) = self.place.take()
+            && !cfg!(layby_mutant = "no_settle")
+        {
+            (place.withdraw)(place.slot, &self.element, place.generation);
+        }
+    }
+
+    fn publish<B: Backend>(&self, slot: &'static Slot, key: Key) {
+        self.settle();
+        // SAFETY: we are the owner, and `settle` has got the element off its chain.
+        unsafe { self.element.rearm(Label { key, selectable: false }) };
+        self.place.set(Some(Place { slot, key, generation: fork::generation(), withdraw: withdraw::<B> }));
+        self.publications.set(self.publications.get() + 1);
+        // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor gets it off
+        // before its memory goes.
+        unsafe { slot.push(&self.element) };
+        fence_after_publish();
+    }
+
+    /// Waits on the published element.
+    fn wait<B: Backend>(&self, deadline: Option<Instant>) -> WaitOutcome {
+        if self.element.wait::<B>(deadline) {
+            self.place.set(None);
+            WaitOutcome::Woken
+        } else {
+            WaitOutcome::TimedOut
+        }
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        self.settle();
+    }
+}
+
+impl<B: Backend> WaitTable<B> {
+    /// The loop form, `while !condition() { table.location_wait(&x) }`. May return early: its first call only publishes
+    /// the caller, so that the loop checks the condition once more before the next call sleeps.
+    ///
+    /// Only for tables that are never dropped: the thread's element may stay on a chain after the loop.
+    pub fn location_wait(&'static self, key: impl Into<Key>) {
+        self.location_wait_at(key.into(), None);
+    }
+
+    /// As [`location_wait`](Self::location_wait), until `deadline` at the latest. [`Woken`](WaitOutcome::Woken) means:
+    /// check the condition again.
+    pub fn location_wait_deadline(&'static self, key: impl Into<Key>, deadline: Instant) -> WaitOutcome {
+        self.location_wait_at(key.into(), Some(deadline))
+    }
+
+    fn location_wait_at(&'static self, key: Key, deadline: Option<Instant>) -> WaitOutcome {
+        let slot = self.enter(key);
+        LOCAL
+            .try_with(|local| {
+                if local.is_at(slot, key) {
+                    return local.wait::<B>(deadline);
+                }
+                if deadline::passed(deadline) {
+                    return WaitOutcome::TimedOut;
+                }
+                local.publish::<B>(slot, key);
+                WaitOutcome::Woken
+            })
+            .unwrap_or_else(|_| self.poll(key, deadline))
+    }
+
+    /// Arms the thread for `key`: any [`wake_all`](Self::wake_all) from now on ends [`Armed::wait`].
+    ///
+    /// Only for tables that are never dropped, as [`location_wait`](Self::location_wait); see
+    /// [`wait_if`](Self::wait_if) for the same on any table.
+    pub fn arm(&'static self, key: impl Into<Key>) -> Armed<B> {
+        let key = key.into();
+        let slot = self.enter(key);
+        let publication = LOCAL
+            .try_with(|local| {
+                if !local.is_at(slot, key) || local.element.is_notified() {
+                    local.publish::<B>(slot, key);
+                } else {
+                    // Published by an earlier wait; the caller's check must come after fence A all the same.
+                    fence_after_publish();
+                }
+                local.publications.get()
+            })
+            .ok();
+        Armed { table: self, key, publication, thread_bound: PhantomData }
+    }
+
+    /// Waits for a short time by an element on the stack.
+    fn poll(&self, key: Key, deadline: Option<Instant>) -> WaitOutcome {
+        let soon = deadline::after(POLL);
+        let until = match deadline {
+            Some(at) => soon.map(|soon| soon.min(at)),
+            None => soon,
+        };
+        let label = Label { key, selectable: false };
+        let ((), notified) = published::<B, _>(self.enter(key), label, |element| element.wait(until));
+        if !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
+    }
+}
+
+/// A thread that is armed for a key: check the condition, then [wait](Self::wait) or drop it. After the processor's
+/// MONITOR and MWAIT.
+///
+/// A wake-up between arming and waiting ends the wait at once. So does anything else that uses the thread's element in
+/// between: a thread can be armed for one key at a time. Dropping it, or forgetting it, costs nothing.
+///
+/// ```
+/// use layby::{arm, location_wake_all};
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// static READY: AtomicBool = AtomicBool::new(false);
+/// let waiter = std::thread::spawn(|| {
+///     loop {
+///         let armed = arm(&READY);
+///         if READY.load(Ordering::Relaxed) {
+///             break;
+///         }
+///         armed.wait();
+///     }
+/// });
+/// READY.store(true, Ordering::Relaxed);
+/// location_wake_all(&READY);
+/// waiter.join().unwrap();
+/// ```
+#[must_use = "an armed thread waits only when `wait` is called"]
+pub struct Armed<B: Backend = Native> {
+    table: &'static WaitTable<B>,
+    key: Key,
+    /// Which publication of the thread's element this is; `None` if the thread has no element any more.
+    publication: Option<u64>,
+    thread_bound: PhantomData<*const ()>,
+}
+
+impl<B: Backend> Armed<B> {
+    /// Waits for a wake-up of the key since it was armed. May return early.
+    pub fn wait(self) {
+        self.wait_at(None);
+    }
+
+    /// As [`wait`](Self::wait), until `deadline` at the latest.
+    pub fn wait_deadline(self, deadline: Instant) -> WaitOutcome {
+        self.wait_at(Some(deadline))
+    }
+
+    fn wait_at(&self, deadline: Option<Instant>) -> WaitOutcome {
+        let Some(publication) = self.publication else {
+            return self.table.poll(self.key, deadline);
+        };
+        let slot = self.table.enter(self.key);
+        LOCAL
+            .try_with(|local| {
+                if local.publications.get() == publication && local.is_at(slot, self.key) {
+                    local.wait::<B>(deadline)
+                } else {
+                    WaitOutcome::Woken
+                }
+            })
+            .unwrap_or(WaitOutcome::Woken)
+    }
+}
+
+impl<B: Backend> fmt::Debug for Armed<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Armed").field("key", &self.key).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,357 @@
+//! The concurrent pop-stack: push one, detach all. And a way to take some and put the rest back.
+//!
+//! A slot's word is a pointer to the youngest element and two flags:
+//!
+//! | flags | meaning | set by | cleared by |
+//! |---|---|---|---|
+//! | none | the chain hangs on the slot | | |
+//! | `PICKED` | a picker holds older elements in its hands and will put back those it does not want | the picker | that picker |
+//! | `PICKED`, `FLUSH` | and a notifier came meanwhile: the picker must notify all it holds | any notifier | that picker |
+//!
+//! | operation | from | to | what it gets |
+//! |---|---|---|---|
+//! | `push` | top, flags | element, flags | |
+//! | `detach_all` | top | empty | the chain |
+//! | | top, `PICKED` | `PICKED`, `FLUSH` | what came after the picker |
+//! | `try_pick` | top, no flag | `PICKED` | the chain |
+//! | `put_back` | `PICKED` | the chain in hand | |
+//! | | top, `PICKED` | `PICKED` | the newcomers, to hold with the rest |
+//! | | top, `PICKED`, `FLUSH` | empty | the newcomers, to notify with the rest |
+//!
+//! # Why a picker must be seen
+//!
+//! The wrong interleaving, with a picker that simply detaches and pushes back:
+//!
+//! ```text
+//! picker (wakes one of key x)         notifier (of key y)            waiter of y
+//!                                                                    publish e, check: false, sleep
+//! detach: e is in its hands
+//!                                     make y's condition true
+//!                                     slot is empty: nobody waits
+//! e is not of key x: push e back                                     sleeps for ever
+//! ```
+//!
+//! With the flag the notifier sees `PICKED` and leaves `FLUSH`; the picker cannot put back without seeing it, for it is
+//! in the very word that it must compare-and-swap. If the notifier comes after the put-back, it sees `e` on the chain.
+//!
+//! Notifiers do not wait for a picker, nor a picker for anybody. `PICKED` is cleared only by whom it belongs to, so the
+//! put-back has no ABA problem. The paper's first way out of a mis-queue, to undo one's push by a compare-and-swap of
+//! the head, would have one: a picker may put the element back on other elements than those it was pushed on.
+
+#![allow(unsafe_code)]
+
+use super::Key;
+use super::element::Element;
+use crate::sync::{
+    atomic::{AtomicPtr, Ordering},
+    const_outside_models,
+};
+use crate::sys::Backend;
+use core::{marker::PhantomData, ptr};
+
+const PICKED: usize = 1;
+const FLUSH: usize = 2;
+
+/// A slot's word: a pointer to the youngest element, and the flags in its low bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Head(*mut Element);
+
+impl Head {
+    const EMPTY: Self = Self(ptr::null_mut());
+
+    fn flagged(flags: usize) -> Self {
+        Self(ptr::without_provenance_mut(flags))
+    }
+
+    fn top(self) -> *mut Element {
+        self.0.map_addr(|address| address & !(PICKED | FLUSH))
+    }
+
+    fn with_top(self, element: *const Element) -> Self {
+        Self(element.cast_mut().map_addr(|address| address | (self.0.addr() & (PICKED | FLUSH))))
+    }
+
+    fn has(self, flag: usize) -> bool {
+        self.0.addr() & flag != 0
+    }
+}
+
+/// One slot of a table: the head of a chain of waiting elements.
+pub(super) struct Slot {
+    head: AtomicPtr<Element>,
+}
+
+impl Slot {
+    const_outside_models! {
+        pub(super) fn new() -> Self {
+            Self { head: AtomicPtr::new(ptr::null_mut()) }
+        }
+    }
+
+    /// The notifier's look. Whoever calls it has put fence B, or a `SeqCst` change of the condition, before it.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        // Ordering: SeqCst, for the notifier that has no fence of its own; see `sync::fence_before_look_seqcst`.
+        self.head.load(Ordering::SeqCst).is_null()
+    }
+
+    /// Forgets all elements: those of a parent process, which do not exist in this one.
+    pub(super) fn forget_all(&self) {
+        self.head.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Publishes `element`.
+    ///
+    /// # Safety
+    /// - The element is on no chain and in nobody's hands.
+    /// - It stays where it is until it has been notified, or taken off by [`Picked::take`].
+    pub(super) unsafe fn push(&self, element: &Element) {
+        // Ordering: relaxed; what we read is not followed, only linked.
+        let mut seen = Head(self.head.load(Ordering::Relaxed));
+        // Ordering: release; matches the acquire in `detach_all` and `try_pick`: the element's fields are visible to
+        // whoever takes it, those of the elements below too (a read-modify-write continues their release sequence).
+        // SeqCst for the sake of notifiers without a fence of their own.
+        let order = if cfg!(layby_mutant = "relaxed_push") { Ordering::Relaxed } else { Ordering::SeqCst };
+        loop {
+            // Ordering: relaxed; released by the compare-and-swap.
+            element.succ.store(seen.top(), Ordering::Relaxed);
+            let ours = seen.with_top(element);
+            match self.head.compare_exchange_weak(seen.0, ours.0, order, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => seen = Head(now),
+            }
+        }
+    }
+
+    /// Takes all elements, to be notified. Elements in a picker's hands are notified by the picker.
+    pub(super) fn detach_all(&self) -> Chain {
+        let mut seen = Head(self.head.load(Ordering::Relaxed));
+        loop {
+            let left = if seen.has(PICKED) && !cfg!(layby_mutant = "no_flush") {
+                Head::flagged(PICKED | FLUSH)
+            } else if seen.has(PICKED) {
+                Head::flagged(PICKED)
+            } else {
+                Head::EMPTY
+            };
+            if seen == left {
+                return Chain::EMPTY;
+            }
+            // Ordering: acquire; matches the release in `push`. Release, so that a picker that sees FLUSH sees what
+            // came before it.
+            let order = if cfg!(layby_mutant = "relaxed_detach") { Ordering::Relaxed } else { Ordering::AcqRel };
+            match self.head.compare_exchange_weak(seen.0, left.0, order, Ordering::Relaxed) {
+                Ok(_) => return Chain { top: seen.top() },
+                Err(now) => seen = Head(now),
+            }
+        }
+    }
+
+    /// Takes all elements, to choose some and put the others back.
+    pub(super) fn try_pick(&self) -> Pick<'_> {
+        let mut seen = Head(self.head.load(Ordering::Relaxed));
+        loop {
+            if seen.has(PICKED) {
+                return Pick::Busy;
+            }
+            if seen == Head::EMPTY {
+                return Pick::Empty;
+            }
+            // Ordering: acquire; matches the release in `push` and `put_back`.
+            match self.head.compare_exchange_weak(seen.0, Head::flagged(PICKED).0, Ordering::AcqRel, Ordering::Relaxed)
+            {
+                Ok(_) => return Pick::Got(Picked { slot: self, chain: Chain { top: seen.top() } }),
+                Err(now) => seen = Head(now),
+            }
+        }
+    }
+}
+
+/// What [`Slot::try_pick`] found.
+pub(super) enum Pick<'a> {
+    /// No element, and no picker.
+    Empty,
+    /// Another picker.
+    Busy,
+    Got(Picked<'a>),
+}
+
+/// Elements in the hands of a picker, which must [put back](Self::put_back) what it does not take.
+#[must_use = "elements that are not put back are never woken"]
+pub(super) struct Picked<'a> {
+    slot: &'a Slot,
+    chain: Chain,
+}
+
+impl Picked<'_> {
+    /// Takes `element` off the chain; `false` if it is not among those in hand.
+    pub(super) fn take(&mut self, element: &Element) -> bool {
+        let (taken, rest) = self.chain.take().partition(|candidate| ptr::eq(candidate, element));
+        self.chain = rest;
+        // An element that was taken by its own owner need not be notified.
+        !core::mem::ManuallyDrop::new(taken).top.is_null()
+    }
+
+    /// Takes the oldest selectable element of `key`, and all of `key` that are not selectable.
+    pub(super) fn take_one_of(&mut self, key: Key) -> Chain {
+        let is_of_key = |element: &Element| {
+            // SAFETY: the element is in our hands.
+            unsafe { element.label() }.filter(|label| label.key == key)
+        };
+        let oldest: *const Element = self
+            .chain
+            .iter()
+            .filter(|element| is_of_key(element).is_some_and(|label| label.selectable))
+            .last()
+            .map_or(ptr::null(), ptr::from_ref);
+        let (taken, rest) = self.chain.take().partition(|candidate| {
+            ptr::eq(candidate, oldest) || is_of_key(candidate).is_some_and(|label| !label.selectable)
+        });
+        self.chain = rest;
+        taken
+    }
+
+    /// Puts the elements in hand back under those that came meanwhile, or notifies them all if a notifier came.
+    pub(super) fn put_back<B: Backend>(mut self) {
+        let head = &self.slot.head;
+        loop {
+            let seen = Head(head.load(Ordering::Relaxed));
+            if seen.has(FLUSH) {
+                // Ordering: acquire; matches the release in `push`.
+                let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), Ordering::AcqRel)).top() };
+                newcomers.notify_all::<B>();
+                self.chain.take().notify_all::<B>();
+                return;
+            }
+            let (left, order) = if seen.top().is_null() {
+                // Ordering: release; our changes of the links are visible to whoever takes the chain next.
+                (Head(self.chain.top), Ordering::Release)
+            } else {
+                // Ordering: acquire; matches the release in `push`.
+                (Head::flagged(PICKED), Ordering::Acquire)
+            };
+            if head.compare_exchange_weak(seen.0, left.0, order, Ordering::Relaxed).is_ok() {
+                if seen.top().is_null() {
+                    self.chain.release();
+                    return;
+                }
+                self.chain = Chain { top: seen.top() }.on_top_of(self.chain.take());
+            }
+        }
+    }
+}
+
+/// Detached elements, youngest first: alive, in our hands, and waiting for us to notify them (invariant I2).
+#[must_use = "elements that are dropped are never woken"]
+pub(super) struct Chain {
+    top: *mut Element,
+}
+
+impl Chain {
+    const EMPTY: Self = Self { top: ptr::null_mut() };
+
+    fn take(&mut self) -> Self {
+        core::mem::replace(self, Self::EMPTY)
+    }
+
+    /// The elements have gone elsewhere.
+    fn release(&mut self) {
+        self.top = ptr::null_mut();
+    }
+
+    /// Notifies every element; returns how many there were.
+    pub(super) fn notify_all<B: Backend>(mut self) -> usize {
+        let mut count = 0;
+        while let Some(element) = self.pop() {
+            // SAFETY: `pop` has read the link and will not touch the element again; it is in our hands, and given up
+            // here.
+            unsafe { Element::notify::<B>(element) };
+            count += 1;
+        }
+        count
+    }
+
+    /// Takes the youngest element off; its link has been read when this returns.
+    fn pop(&mut self) -> Option<*const Element> {
+        let element = self.top;
+        if element.is_null() {
+            return None;
+        }
+        // SAFETY: an element in our hands is alive (I2).
+        // Ordering: relaxed; detaching has acquired the links of the whole chain.
+        self.top = unsafe { (*element).succ.load(Ordering::Relaxed) };
+        Some(element)
+    }
+
+    fn iter(&self) -> Elements<'_> {
+        Elements { next: self.top, chain: PhantomData }
+    }
+
+    /// Splits off the elements that `choose` chooses. Both parts keep their order.
+    fn partition(mut self, mut choose: impl FnMut(&Element) -> bool) -> (Self, Self) {
+        let (mut taken, mut rest) = (Builder::new(), Builder::new());
+        while let Some(element) = self.pop() {
+            // SAFETY: an element in our hands is alive (I2).
+            let element = unsafe { &*element };
+            if choose(element) { taken.append(element) } else { rest.append(element) }
+        }
+        (taken.chain, rest.chain)
+    }
+
+    /// Joins two chains, `self` being the younger.
+    fn on_top_of(mut self, mut older: Self) -> Self {
+        let Some(last) = self.iter().last() else { return older };
+        // Ordering: relaxed; released when the chain is put back.
+        last.succ.store(older.top, Ordering::Relaxed);
+        older.release();
+        self.take()
+    }
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        debug_assert!(self.top.is_null(), "elements were dropped without being notified");
+    }
+}
+
+/// Iterates over elements in hand.
+struct Elements<'a> {
+    next: *const Element,
+    chain: PhantomData<&'a Chain>,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = &'a Element;
+
+    fn next(&mut self) -> Option<&'a Element> {
+        // SAFETY: the chain is borrowed, so its elements stay in hand, and alive (I2).
+        let element = unsafe { self.next.as_ref() }?;
+        // Ordering: relaxed, as in `pop`.
+        self.next = element.succ.load(Ordering::Relaxed);
+        Some(element)
+    }
+}
+
+/// Builds a chain from its youngest element to its oldest.
+struct Builder {
+    chain: Chain,
+    last: *const Element,
+}
+
+impl Builder {
+    const fn new() -> Self {
+        Self { chain: Chain::EMPTY, last: ptr::null() }
+    }
+
+    fn append(&mut self, element: &Element) {
+        let link = ptr::from_ref(element).cast_mut();
+        // Ordering: relaxed; released when the chain is put back.
+        element.succ.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: null, or an element in our hands, which is alive (I2).
+        match unsafe { self.last.as_ref() } {
+            Some(last) => last.succ.store(link, Ordering::Relaxed),
+            None => self.chain.top = link,
+        }
+        self.last = link;
+    }
+}

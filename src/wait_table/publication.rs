@@ -1,0 +1,120 @@
+//! An element on a chain for the length of one call (the paper's listing 3), and how an element gets off its chain.
+
+#![allow(unsafe_code)]
+
+use super::{
+    element::{Element, Label},
+    pop_stack::{Pick, Slot},
+};
+use crate::sync::{fence_after_publish, hint};
+use crate::sys::{Backend, fork};
+use core::marker::PhantomData;
+use std::time::Instant;
+
+/// How often a thread that finds a picker at work looks again before it asks for a flush. Arbitrary: a picker holds a
+/// chain for about as many instructions as the chain has elements.
+const PATIENCE: u32 = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 100 };
+
+/// Publishes an element, runs `during`, and gets the element off its chain again, also when `during` panics.
+///
+/// Returns what `during` returned, and whether the element was notified.
+pub(super) fn published<B: Backend, R>(
+    slot: &Slot,
+    label: Label,
+    during: impl FnOnce(&Published<'_, B>) -> R,
+) -> (R, bool) {
+    let element = Element::new(Some(label));
+    let published = Published { slot, element: &element, generation: fork::generation(), backend: PhantomData::<B> };
+    // SAFETY: the element is new. It lives on this frame, which is not left, by return or by unwinding, before
+    // `Published` is dropped and has got it off the chain. It is a local of a function that is not `async` and was not
+    // moved since, so it has an address of its own.
+    unsafe { slot.push(&element) };
+    fence_after_publish();
+    let result = during(&published);
+    drop(published);
+    (result, element.is_notified())
+}
+
+/// A published element, as `during` sees it.
+pub(super) struct Published<'a, B: Backend> {
+    slot: &'a Slot,
+    element: &'a Element,
+    generation: u32,
+    backend: PhantomData<B>,
+}
+
+impl<B: Backend> Published<'_, B> {
+    /// Waits until notified or until the deadline has passed. Returns at once in the child of a fork.
+    pub(super) fn wait(&self, deadline: Option<Instant>) {
+        if self.generation == fork::generation() {
+            self.element.wait::<B>(deadline);
+        }
+    }
+}
+
+impl<B: Backend> Drop for Published<'_, B> {
+    fn drop(&mut self) {
+        withdraw::<B>(self.slot, self.element, self.generation);
+    }
+}
+
+/// Gets a published element off its chain. When this returns nobody but the owner can reach it.
+///
+/// | the element is | then |
+/// |---|---|
+/// | notified already | done |
+/// | on the chain | it is picked, and the others are put back undisturbed |
+/// | in a notifier's hands | the gate will be set soon: wait for it |
+/// | in a picker's hands | try again; if that takes too long, ask for a flush, and wait for the gate |
+/// | of a parent process | done: its chain is not ours |
+pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u32) {
+    if generation != fork::generation() {
+        return;
+    }
+    for _ in 0..PATIENCE {
+        if element.is_notified() {
+            return;
+        }
+        match slot.try_pick() {
+            Pick::Got(mut picked) => {
+                let taken = picked.take(element);
+                picked.put_back::<B>();
+                if !taken {
+                    element.wait::<B>(None);
+                }
+                return;
+            }
+            Pick::Empty => {
+                element.wait::<B>(None);
+                return;
+            }
+            Pick::Busy => hint::spin_loop(),
+        }
+    }
+    wake_chain::<B>(slot);
+    element.wait::<B>(None);
+}
+
+/// Notifies every element of a slot, with the help of a picker if there is one; returns how many this call notified.
+pub(super) fn wake_chain<B: Backend>(slot: &Slot) -> usize {
+    slot.detach_all().notify_all::<B>()
+}
+
+/// Notifies one selectable element of a key, and all of the key that are not selectable.
+///
+/// More only if a picker is at work for so long that the chain has to be flushed.
+pub(super) fn wake_one_of<B: Backend>(slot: &Slot, key: super::Key) -> usize {
+    for _ in 0..PATIENCE {
+        match slot.try_pick() {
+            Pick::Got(mut picked) => {
+                let chosen = picked.take_one_of(key);
+                // Back first: what is in hand is out of reach of its own notifiers, so keep that short.
+                picked.put_back::<B>();
+                return chosen.notify_all::<B>();
+            }
+            Pick::Empty => return 0,
+            Pick::Busy => hint::spin_loop(),
+        }
+    }
+    wake_chain::<B>(slot)
+}

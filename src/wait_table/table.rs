@@ -1,0 +1,218 @@
+//! The table: keys to slots, and the wait and wake loops, each written once.
+
+use super::{
+    Key, WaitOutcome,
+    bank::Bank,
+    element::Label,
+    pop_stack::Slot,
+    publication::{published, wake_chain, wake_one_of},
+};
+use crate::sync::{fence_before_look, fence_before_look_seqcst};
+use crate::sys::{Backend, Native, deadline};
+use core::{fmt, marker::PhantomData};
+use std::time::{Duration, Instant};
+
+/// A table of wait chains: of one's own, or [the global one](super::global).
+///
+/// A table of one's own shares its slots with nobody, so that strangers' waits cannot cause spurious wake-ups; and it
+/// can be of any size, down to the one slot that forces every collision in a test.
+///
+/// The forms that take a closure work on any table. Those that leave the thread's element lingering on a chain
+/// ([`location_wait`](Self::location_wait), [`arm`](Self::arm)) need a table that is never dropped, `&'static self`.
+///
+/// ```
+/// use layby::WaitTable;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// let table: WaitTable = WaitTable::with_slots(64);
+/// let ready = AtomicBool::new(false);
+/// std::thread::scope(|s| {
+///     s.spawn(|| table.wait_until(&ready, || ready.load(Ordering::Relaxed)));
+///     ready.store(true, Ordering::Relaxed);
+///     table.wake_all(&ready);
+/// });
+/// ```
+pub struct WaitTable<B: Backend = Native> {
+    bank: Bank,
+    backend: PhantomData<B>,
+}
+
+impl<B: Backend> WaitTable<B> {
+    /// As many slots as the paper found right for most systems.
+    pub const DEFAULT_SLOTS: usize = 4096;
+
+    /// An empty table of [`DEFAULT_SLOTS`](Self::DEFAULT_SLOTS) slots.
+    pub fn new() -> Self {
+        Self::with_slots(Self::DEFAULT_SLOTS)
+    }
+
+    /// An empty table of `slots` slots.
+    ///
+    /// # Panics
+    /// If `slots` is not a power of two.
+    pub fn with_slots(slots: usize) -> Self {
+        Self { bank: Bank::owned(slots), backend: PhantomData }
+    }
+
+    /// A table over slots in a static.
+    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    pub const fn from_slots<const N: usize>(slots: &'static super::Slots<N>) -> Self {
+        Self { bank: Bank::in_static(slots), backend: PhantomData }
+    }
+
+    /// How many slots there are.
+    pub fn slots(&self) -> usize {
+        self.bank.slots().len()
+    }
+
+    #[inline(always)]
+    fn slot(&self, key: Key) -> &Slot {
+        let slots = self.bank.slots();
+        &slots[key.hash() as usize & (slots.len() - 1)]
+    }
+
+    /// The slot to publish on.
+    #[inline]
+    pub(super) fn enter(&self, key: Key) -> &Slot {
+        self.bank.enter();
+        self.slot(key)
+    }
+
+    /// Waits until `condition` holds. It is evaluated by the calling thread only, any number of times; it may panic,
+    /// and may itself wait.
+    ///
+    /// Whoever makes it true must then call [`wake_all`](Self::wake_all) with an equal key.
+    pub fn wait_until(&self, key: impl Into<Key>, condition: impl FnMut() -> bool) {
+        self.wait_until_at(key.into(), None, condition);
+    }
+
+    /// As [`wait_until`](Self::wait_until), until `deadline` at the latest: `false` if it passed and the condition still
+    /// did not hold.
+    pub fn wait_until_deadline(&self, key: impl Into<Key>, deadline: Instant, condition: impl FnMut() -> bool) -> bool {
+        self.wait_until_at(key.into(), Some(deadline), condition)
+    }
+
+    /// As [`wait_until`](Self::wait_until), for `timeout` at the longest: `false` if it passed and the condition still
+    /// did not hold. A timeout too long for the clock means for ever.
+    pub fn wait_until_timeout(&self, key: impl Into<Key>, timeout: Duration, condition: impl FnMut() -> bool) -> bool {
+        self.wait_until_at(key.into(), deadline::after(timeout), condition)
+    }
+
+    fn wait_until_at(&self, key: Key, deadline: Option<Instant>, mut condition: impl FnMut() -> bool) -> bool {
+        let label = Label { key, selectable: false };
+        loop {
+            if condition() {
+                return true;
+            }
+            if deadline::passed(deadline) {
+                return false;
+            }
+            let (held, _) = published::<B, _>(self.enter(key), label, |element| {
+                // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
+                let held = !cfg!(layby_mutant = "no_ratify") && condition();
+                if !held {
+                    element.wait(deadline);
+                }
+                held
+            });
+            if held {
+                return true;
+            }
+        }
+    }
+
+    /// Publishes the caller, evaluates `still` once, and if it is true waits for a wake-up of `key`: what a futex' wait
+    /// does, with any condition.
+    ///
+    /// May return early. A wait that may be chosen by [`wake_one`](Self::wake_one) must be this one, and its caller must
+    /// look at the state again after it, for its return may have used up somebody's wake-up.
+    pub fn wait_if(&self, key: impl Into<Key>, still: impl FnOnce() -> bool) {
+        self.wait_if_at(key.into(), None, still);
+    }
+
+    /// As [`wait_if`](Self::wait_if), until `deadline` at the latest. A wake-up that has been used up is never reported
+    /// as a timeout.
+    pub fn wait_if_deadline(
+        &self,
+        key: impl Into<Key>,
+        deadline: Instant,
+        still: impl FnOnce() -> bool,
+    ) -> WaitOutcome {
+        self.wait_if_at(key.into(), Some(deadline), still)
+    }
+
+    fn wait_if_at(&self, key: Key, deadline: Option<Instant>, still: impl FnOnce() -> bool) -> WaitOutcome {
+        let label = Label { key, selectable: true };
+        let (waited, notified) = published::<B, _>(self.enter(key), label, |element| {
+            let waited = still();
+            if waited {
+                element.wait(deadline);
+            }
+            waited
+        });
+        if waited && !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
+    }
+
+    /// Wakes every thread that waits on `key`; returns how many waiting elements this call notified.
+    ///
+    /// Fenced: any store before it counts, of any ordering. The number counts elements, not threads that go on: those of
+    /// other keys in the same slot, and those left lingering by a wait that is over, are among them; those that a
+    /// concurrent call has in its hands are left to that call.
+    ///
+    /// Never blocks, allocates nothing, takes no lock: it may be called from a signal handler (except on
+    /// [`Park`](crate::sys::Park), if somebody sleeps).
+    #[inline]
+    pub fn wake_all(&self, key: impl Into<Key>) -> usize {
+        fence_before_look();
+        self.wake_slot(key.into())
+    }
+
+    /// As [`wake_all`](Self::wake_all) without its fence, for callers that changed the condition by a `SeqCst` store or
+    /// read-modify-write. With a weaker change a wake-up can be lost.
+    #[inline]
+    pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
+        fence_before_look_seqcst();
+        self.wake_slot(key.into())
+    }
+
+    #[inline(always)]
+    fn wake_slot(&self, key: Key) -> usize {
+        let slot = self.slot(key);
+        if slot.is_empty() { 0 } else { self.wake_waiters(slot) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_waiters(&self, slot: &Slot) -> usize {
+        if self.bank.is_current() { wake_chain::<B>(slot) } else { 0 }
+    }
+
+    /// Wakes the thread that has waited longest on `key` by [`wait_if`](Self::wait_if); threads that wait on it in
+    /// another form are all woken too. Returns how many waiting elements this call notified.
+    ///
+    /// Fenced as [`wake_all`](Self::wake_all), and costs time in proportion to the slot's chain. It wakes more only if
+    /// another thread changes the same chain at the same time, and never nobody when somebody waits.
+    pub fn wake_one(&self, key: impl Into<Key>) -> usize {
+        let key = key.into();
+        fence_before_look();
+        let slot = self.slot(key);
+        if slot.is_empty() || !self.bank.is_current() { 0 } else { wake_one_of::<B>(slot, key) }
+    }
+}
+
+impl<B: Backend> Default for WaitTable<B> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<B: Backend> fmt::Debug for WaitTable<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let occupied = self.bank.slots().iter().filter(|slot| !slot.is_empty()).count();
+        f.debug_struct("WaitTable")
+            .field("backend", &B::NAME)
+            .field("slots", &self.slots())
+            .field("occupied", &occupied)
+            .finish()
+    }
+}
