@@ -13,20 +13,27 @@
 //!
 //! # Take against post
 //!
-//! The holder of ticket `t` waits on the key (address, `t`) of the wait table, whose argument this is: it publishes
-//! itself, then loads `grant`; post adds to `grant` by a `SeqCst` read-modify-write, then looks at the slot, and so needs
-//! no fence. Post does not look at `ticket`, unlike the paper's: the permit it gives may be the last thing that somebody
-//! waited for before freeing the line (promise 8), so after the addition it uses the line's address as a name, and
-//! nothing else. What the paper saves by that look, a walk through the table, costs one load here.
+//! Two pairs, each the store-buffering argument of [`crate::wait_table`], without a fence because all is `SeqCst`:
 //!
-//! The line is touched after the addition in one case: a marker of it was taken out. Then its tickets are in our hands and
-//! whoever is behind them has not got the permit yet.
+//! - **T1.** The taker draws its ticket, then loads `grant`; post adds to `grant`, then loads `ticket`. Either the taker
+//!   sees the permit, or post sees that somebody holds the ticket and goes on to wake it. So a post that finds no holder
+//!   need not look at the table.
+//! - **T2.** The holder of ticket `t` publishes itself under the key (address, `t`), then loads `grant`; post adds to
+//!   `grant`, then looks at the slot.
+//!
+//! # A line that is freed by whom it lets go
+//!
+//! A permit may be the last thing that somebody waited for before freeing the line, and post's load of `ticket` may then
+//! come too late. Safe code cannot do that, for post borrows the line. For code that shares the line by other means,
+//! [`Line::post_conservatively`] leaves T1 out and looks at the table each time: once it has added to `grant`, it uses
+//! the line's address as a name, and nothing else. It touches the line once more in one case: a marker of it was taken
+//! out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
 //!
 //! # Near and far
 //!
 //! A thread whose turn is far sleeps at once. One whose turn is near may spin. Post wakes the holder of the ticket it
 //! grants, and makes the one [`STAGED`] places behind ready: it wakes, finds itself near, and spins, while those before it
-//! run. There is somebody to make ready only if somebody held the ticket granted, or has just left.
+//! run.
 
 mod abandoned;
 mod markers;
@@ -98,28 +105,27 @@ impl<H: Home> Line<H> {
         }
     }
 
-    /// Grants one ticket more. The line may be gone when this returns.
+    /// Grants one ticket more.
     #[inline]
     pub(crate) fn post(&self) {
         // A 64-bit count of single posts does not overflow in this universe's time.
         if size_of::<Word>() < 8 {
             self.check_room(1);
         }
-        // The slot is found by the grant as it is before the addition, so that its address does not have to wait for the
-        // result; if another post comes between, the slow path looks again. All looks are folded into one branch.
-        // DESIGN.md, "The fast path of post", has the measurements.
-        let expected = self.grant.load(Ordering::Relaxed);
-        let address = core::ptr::from_ref(self);
-        let hash = |ticket: Word| Key::ticket_at(address, u64::from(ticket)).hash();
-        let (holder, staged) = (hash(expected), hash(expected.wrapping_add(STAGED)));
-        // Ordering: SeqCst; release for the taker, and the change that a look without a fence asks for.
+        // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
+        // `after_grant`.
         let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
-        // From here on the line may be gone, unless a marker of it is found.
         fence_before_look_seqcst();
-        let someone = H::look(holder) | H::look(staged) | H::alerts() | usize::from(ticket != expected);
-        if someone != 0 {
+        // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
+        if before(ticket, self.ticket.load(Ordering::SeqCst)) {
             self.after_grant(ticket, 1);
         }
+    }
+
+    /// As [`post`](Self::post), and does not touch the line once it has granted: whoever got the permit may free it.
+    #[inline]
+    pub(crate) fn post_conservatively(&self) {
+        self.grant_more(1);
     }
 
     /// Grants `n` tickets more. The line may be gone when this returns.
@@ -183,7 +189,7 @@ impl<H: Home> Line<H> {
     fn after_grant(&self, first: Word, n: Word) {
         let address = core::ptr::from_ref(self);
         wake::<H>(address, first, n);
-        if H::alerts() != 0 && !cfg!(layby_mutant = "no_marker_look") {
+        if H::table().alerts() != 0 && !cfg!(layby_mutant = "no_marker_look") {
             // Only if there are some is the line touched.
             self.grant_more(Abandoned::of(address).take_granted(first, n));
         }

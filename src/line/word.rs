@@ -35,5 +35,6 @@ pub(crate) const fn distance(earlier: Word, later: Word) -> Distance {
 /// Whether ticket `a` comes before ticket `b`.
 #[inline]
 pub(crate) const fn before(a: Word, b: Word) -> bool {
-    distance(a, b) > 0
+    // The wide counter does not wrap, and the plain comparison is an instruction less on the fast path of take.
+    if size_of::<Word>() == 8 { a < b } else { distance(a, b) > 0 }
 }

@@ -39,11 +39,6 @@ impl<const N: usize> Slots<N> {
     pub(super) fn look(&self, hash: u32) -> usize {
         self.slots[hash as usize & (N - 1)].look()
     }
-
-    #[inline(always)]
-    pub(super) fn alerts(&self) -> usize {
-        self.state.alerts()
-    }
 }
 
 #[cfg(not(any(layby_loom, layby_shuttle)))]
