@@ -63,6 +63,9 @@ pub trait Backend: Send + Sync + 'static {
     /// A short name for reports.
     const NAME: &'static str;
 
+    /// Whether a waiter gives up its CPU; if not, nobody need be woken.
+    const SLEEPS: bool = true;
+
     /// Sleeps while `word` holds `expected`, until a wake-up or the deadline. May return early.
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>);
 
