@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const PAUSES_PER_LOOK: u32 = 16;
 
 /// How long a waiter looks before it sleeps. See DESIGN.md, "Spin-then-park", for the measurement.
-const SPIN_TIME: Duration = Duration::from_micros(20);
+const SPIN_TIME: Duration = Duration::from_micros(50);
 
 /// Threads that spin at this moment.
 static SPINNERS: AtomicUsize = AtomicUsize::new(0);
@@ -66,7 +66,7 @@ pub(crate) fn spin_for_ever_until(mut ready: impl FnMut() -> bool) {
 /// A thread that has spun in vain this often in a row stops spinning. Arbitrary: one may be bad luck.
 const VAIN_LIMIT: u32 = 3;
 
-/// Of that thread's waits, one in so many spins again: at worst it then spends SPIN_TIME / 64, 0.3 us, a wait. Arbitrary.
+/// Of that thread's waits, one in so many spins again: at worst it then spends SPIN_TIME / 64, 0.8 us, a wait. Arbitrary.
 const TRY_AGAIN: u32 = 64;
 
 std::thread_local! {
