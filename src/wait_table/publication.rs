@@ -6,7 +6,7 @@ use super::{
     element::{Element, Label},
     pop_stack::{Pick, Slot},
 };
-use crate::sync::{fence_after_publish, hint};
+use crate::sync::{fence_after_publish, hint, mutant};
 use crate::sys::{Backend, fork};
 use core::marker::PhantomData;
 use std::time::Instant;
@@ -79,20 +79,26 @@ pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u
             Pick::Got(mut picked) => {
                 let taken = picked.take(element);
                 picked.put_back::<B>();
-                if !taken {
+                if !taken && !mutant!("leaves_notifiers_hands") {
                     element.wait::<B>(None);
                 }
                 return;
             }
             Pick::Empty => {
-                element.wait::<B>(None);
+                if !mutant!("leaves_empty_slot") {
+                    element.wait::<B>(None);
+                }
                 return;
             }
             Pick::Busy => hint::spin_loop(),
         }
     }
-    wake_chain::<B>(slot);
-    element.wait::<B>(None);
+    if !mutant!("no_flush_asked") {
+        wake_chain::<B>(slot);
+    }
+    if !mutant!("leaves_pickers_hands") {
+        element.wait::<B>(None);
+    }
 }
 
 /// Notifies every element of a slot, with the help of a picker if there is one; returns how many this call notified.
@@ -116,5 +122,5 @@ pub(super) fn wake_one_of<B: Backend>(slot: &Slot, key: super::Key) -> usize {
             Pick::Busy => hint::spin_loop(),
         }
     }
-    wake_chain::<B>(slot)
+    if mutant!("gives_up_when_busy") { 0 } else { wake_chain::<B>(slot) }
 }
