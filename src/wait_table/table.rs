@@ -125,7 +125,8 @@ impl<B: Backend> WaitTable<B> {
     /// does, with any condition.
     ///
     /// May return early. A wait that may be chosen by [`wake_one`](Self::wake_one) must be this one, and its caller must
-    /// look at the state again after it, for its return may have used up somebody's wake-up.
+    /// look at the state again after it, for its return may have used up somebody's wake-up. If `still` is false or
+    /// panics, nothing is used up: a wake-up that chose the caller meanwhile goes to the next in line.
     pub fn wait_if(&self, key: impl Into<Key>, still: impl FnOnce() -> bool) {
         self.wait_if_at(key.into(), None, still);
     }
