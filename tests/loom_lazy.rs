@@ -62,6 +62,27 @@ fn lingering_against_a_picker() {
     });
 }
 
+/// As above, with another element on the slot: the chain is not empty while the lingering one is in the picker's hands.
+#[test]
+fn lingering_beside_another() {
+    explore(2, || {
+        let world = World::leaked();
+        let waiter = thread::spawn(|| {
+            world.table.wait_if(&world.y, || {
+                world.table.location_wait(&world.x);
+                loop_form(world, &world.y);
+                false
+            });
+        });
+        let picker = thread::spawn(|| {
+            world.table.wake_one(&world.x);
+        });
+        world.wake_all_after_set(&world.y);
+        waiter.join().unwrap();
+        picker.join().unwrap();
+    });
+}
+
 /// A thread ends with its element on a chain, or in the hands of a notifier.
 #[test]
 fn exit_while_lingering() {

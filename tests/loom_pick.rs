@@ -118,7 +118,7 @@ fn a_wake_of_one_against_a_withdrawal() {
 /// A thread that finds nothing to wait for must not keep a wake-up of one that it was chosen for meanwhile.
 #[test]
 fn a_wake_of_one_against_a_thread_that_does_not_wait() {
-    explore(2, || {
+    explore(3, || {
         let world = World::new();
         let passer_by = spawn(&world, |w| w.publish_and_withdraw(&w.x));
         let notifier = spawn(&world, |w| {
