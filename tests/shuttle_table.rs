@@ -35,7 +35,8 @@ struct World {
 impl World {
     fn begin() -> &'static Self {
         model::begin();
-        let world = Self { table: WaitTable::with_slots(1), counter: AtomicUsize::new(0), stranger: AtomicUsize::new(0) };
+        let world =
+            Self { table: WaitTable::with_slots(1), counter: AtomicUsize::new(0), stranger: AtomicUsize::new(0) };
         Box::leak(Box::new(world))
     }
 
