@@ -5,8 +5,8 @@
 //!
 //! | backend | mechanism | wake without allocation and lock |
 //! |---|---|---|
-//! | [`Futex`] | Linux' private futexes | yes |
-//! | [`WaitOnAddress`] | Windows 8 and later | yes |
+//! | `Futex` | Linux' private futexes | yes |
+//! | `WaitOnAddress` | Windows 8 and later | yes |
 //! | [`Park`] | `parking_lot_core`, every other platform | only while nobody sleeps: a wake takes a bucket's lock |
 //! | [`Spin`] | none: looks again and again | yes |
 
@@ -18,6 +18,7 @@ use std::time::Instant;
 pub(crate) mod cpus;
 pub(crate) mod deadline;
 pub(crate) mod fork;
+pub(crate) mod process_exit;
 pub(crate) mod spin_policy;
 
 mod park;
