@@ -16,6 +16,8 @@ options=${symbolizer:+external_symbolizer_path=$symbolizer}
 export TSAN_OPTIONS="$options:${TSAN_OPTIONS:-}"
 export ASAN_OPTIONS="$options:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}"
 
+export LAYBY_TEST_SCALE=${LAYBY_TEST_SCALE:-4} # every access costs several
+
 # Runs cargo with a sanitizer: sanitized SANITIZER COMMAND ARGUMENTS...
 # Debian's rustc ships no runtimes, so LLVM's are linked by hand.
 sanitized() {
