@@ -101,6 +101,7 @@ fn an_inner_arm_ends_the_outer_wait_early() {
 }
 
 #[test]
+#[allow(clippy::forget_non_drop, reason = "that it has nothing to do on drop is what is tested")]
 fn a_forgotten_armed_hurts_nobody() {
     let _watchdog = watchdog();
     let table = leaked(1);
