@@ -22,7 +22,7 @@ use super::{
     publication::{published, withdraw},
 };
 use crate::sync::{const_outside_models, fence_after_publish, mutant, world_thread_local};
-use crate::sys::{Backend, Native, deadline, fork};
+use crate::sys::{Backend, Native, deadline, fork, process_exit};
 use core::{cell::Cell, fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
 
@@ -99,7 +99,9 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
-        self.settle();
+        if !process_exit::others_were_killed() {
+            self.settle();
+        }
     }
 }
 
