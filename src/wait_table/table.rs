@@ -5,11 +5,11 @@ use super::{
     bank::Bank,
     element::Label,
     pop_stack::Slot,
-    publication::{published, wake_chain, wake_one_of},
+    publication::{published, wake_chain, wake_one_of, wake_those},
 };
 use crate::sync::{fence_before_look, fence_before_look_seqcst};
 use crate::sys::{Backend, Native, deadline};
-use core::{fmt, marker::PhantomData};
+use core::{fmt, marker::PhantomData, ops::RangeInclusive};
 use std::time::{Duration, Instant};
 
 /// A table of wait chains: of one's own, or [the global one](super::global).
@@ -173,6 +173,31 @@ impl<B: Backend> WaitTable<B> {
     pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
         fence_before_look_seqcst();
         self.wake_slot(key.into())
+    }
+
+    /// Wakes every thread that waits on the [key](Key::ticket) of one of `tickets` at `location`; returns how many
+    /// waiting elements this call notified. Without a fence, as [`wake_all_seqcst`](Self::wake_all_seqcst).
+    ///
+    /// A few tickets cost a look at the slot of each. As many as the table has slots, or more, cost one look at every
+    /// slot, and then nobody is woken whose ticket is not among them. The location is not read: it may be gone.
+    #[inline]
+    pub fn wake_tickets_seqcst<T: ?Sized>(&self, location: *const T, tickets: RangeInclusive<u64>) -> usize {
+        fence_before_look_seqcst();
+        let more_than_slots = tickets.end().saturating_sub(*tickets.start()) >= self.slots() as u64;
+        if more_than_slots {
+            self.wake_among_all(location, &tickets)
+        } else {
+            tickets.map(|ticket| self.wake_slot(Key::ticket_at(location, ticket))).sum()
+        }
+    }
+
+    #[cold]
+    fn wake_among_all<T: ?Sized>(&self, location: *const T, tickets: &RangeInclusive<u64>) -> usize {
+        if !self.bank.is_current() {
+            return 0;
+        }
+        let occupied = self.bank.slots().iter().filter(|slot| !slot.is_empty());
+        occupied.map(|slot| wake_those::<B>(slot, |key| key.is_among(location, tickets))).sum()
     }
 
     #[inline(always)]
