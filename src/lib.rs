@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod atomic;
+pub mod eventcount;
 mod sync;
 pub mod sys;
 pub mod wait_table;

@@ -13,7 +13,7 @@ pub(crate) use loom::cell;
 
 pub(crate) mod atomic {
     pub use super::checker::sync::atomic::AtomicU32;
-    pub(crate) use super::checker::sync::atomic::{AtomicPtr, Ordering, fence};
+    pub(crate) use super::checker::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 }
 
 pub(crate) mod hint {

@@ -2,7 +2,7 @@
 
 pub(crate) mod atomic {
     pub use core::sync::atomic::AtomicU32;
-    pub(crate) use core::sync::atomic::{AtomicPtr, Ordering, fence};
+    pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 }
 
 pub(crate) use super::unchecked_cell as cell;
