@@ -100,9 +100,11 @@ impl Element {
     ///
     /// Only the owner calls it, and only while the element is on a chain or in somebody's hands.
     pub(super) fn wait<B: Backend>(&self, deadline: Option<Instant>) -> bool {
-        if spin_policy::spin_until(|| self.is_notified()) {
-            return true;
-        }
+        spin_policy::spin_until(|| self.is_notified()) || self.sleep::<B>(deadline)
+    }
+
+    /// As [`wait`](Self::wait), without spinning first.
+    pub(super) fn sleep<B: Backend>(&self, deadline: Option<Instant>) -> bool {
         // Ordering: nothing to release; acquire on failure, as in `is_notified`.
         if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Relaxed, Ordering::Acquire).is_err() {
             return true;

@@ -51,6 +51,13 @@ impl<B: Backend> Published<'_, B> {
             self.element.wait::<B>(deadline);
         }
     }
+
+    /// As [`wait`](Self::wait), without spinning first.
+    pub(super) fn sleep(&self, deadline: Option<Instant>) {
+        if self.generation == fork::generation() {
+            self.element.sleep::<B>(deadline);
+        }
+    }
 }
 
 impl<B: Backend> Drop for Published<'_, B> {

@@ -5,7 +5,7 @@ use super::{
     bank::Bank,
     element::Label,
     pop_stack::Slot,
-    publication::{published, wake_chain, wake_one_of, wake_those},
+    publication::{Published, published, wake_chain, wake_one_of, wake_those},
 };
 use crate::sync::{fence_before_look, fence_before_look_seqcst};
 use crate::sys::{Backend, Native, deadline};
@@ -141,12 +141,28 @@ impl<B: Backend> WaitTable<B> {
         self.wait_if_at(key.into(), Some(deadline), still)
     }
 
+    /// As [`wait_if`](Self::wait_if), or until `deadline` if there is one, for a caller that has looked for long enough
+    /// and sleeps at once.
+    pub(crate) fn sleep_if(&self, key: Key, deadline: Option<Instant>, still: impl FnOnce() -> bool) -> WaitOutcome {
+        self.wait_if_by(key, deadline, still, |element| element.sleep(deadline))
+    }
+
     fn wait_if_at(&self, key: Key, deadline: Option<Instant>, still: impl FnOnce() -> bool) -> WaitOutcome {
+        self.wait_if_by(key, deadline, still, |element| element.wait(deadline))
+    }
+
+    fn wait_if_by(
+        &self,
+        key: Key,
+        deadline: Option<Instant>,
+        still: impl FnOnce() -> bool,
+        wait: impl FnOnce(&Published<'_, B>),
+    ) -> WaitOutcome {
         let label = Label { key, selectable: true };
         let (waited, notified) = published::<B, _>(self.enter(key), label, |element| {
             let waited = still();
             if waited {
-                element.wait(deadline);
+                wait(element);
             }
             waited
         });
