@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod eventcount;
+pub mod mutex;
 mod sync;
 pub mod sys;
 pub mod wait_table;
