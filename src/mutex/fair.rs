@@ -84,6 +84,12 @@ impl RawFairMutex {
         self.grant.load(Ordering::Relaxed) < self.ticket.load(Ordering::Relaxed)
     }
 
+    /// How many threads stand in line for the lock, at this moment.
+    pub fn waiters(&self) -> u64 {
+        let granted = self.grant.load(Ordering::Relaxed);
+        self.ticket.load(Ordering::Relaxed).saturating_sub(granted + 1)
+    }
+
     /// Unlocks, and wakes the one whose turn it is.
     #[inline]
     pub fn release(&self, ticket: Ticket) {
