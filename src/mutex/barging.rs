@@ -203,7 +203,7 @@ impl<'a> Waiter<'a> {
         let since = Instant::now();
         self.leaves = if cfg!(layby_mutant = "waiter_forgets_waiters") { 0 } else { WAITERS };
         loop {
-            let outcome = global().sleep_if(self.key(), deadline, || self.may_sleep());
+            let outcome = global().wait_if_at(self.key(), deadline, false, || self.may_sleep());
             if self.look_for_it() {
                 return true;
             }

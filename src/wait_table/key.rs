@@ -40,10 +40,10 @@ impl Key {
     /// cache line with their neighbours.
     #[inline]
     pub fn ticket<T: ?Sized>(location: &T, ticket: u64) -> Self {
-        Self::ticket_at(location, ticket)
+        Self::ticket_at(core::ptr::from_ref(location), ticket)
     }
 
-    /// As [`ticket`](Self::ticket), for a raw address, even one whose object is gone.
+    /// As [`ticket`](Self::ticket), for a location that may be gone.
     #[inline]
     pub fn ticket_at<T: ?Sized>(location: *const T, ticket: u64) -> Self {
         Self { address: location.addr(), kind: Kind::Ticket(ticket) }
@@ -56,7 +56,7 @@ impl Key {
 
     /// The hash from which a table takes as many low bits as it needs.
     #[inline]
-    pub(super) fn hash(self) -> u32 {
+    pub(crate) fn hash(self) -> u32 {
         // The paper hashes the low 32 bits of an address.
         let address = self.address as u32;
         match self.kind {
