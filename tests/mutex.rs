@@ -3,6 +3,7 @@
 #![cfg(not(any(layby_loom, layby_shuttle)))]
 
 use layby::mutex::{Condvar, FairCondvar, FairMutex, Mutex, RawFairMutex, RawMutex};
+use layby::wait_table::Home;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -418,6 +419,36 @@ macro_rules! timed_suite {
 }
 
 timed_suite!(barging_timed, Mutex, Condvar);
+timed_suite!(fair_timed, FairMutex, FairCondvar);
+
+mod homes;
+
+homes::on_every_backend!(locks_on_any_backend, a_fair_mutex_serves_in_the_order_of_arrival);
+
+/// Every way to lock, against each other.
+fn locks_on_any_backend<H: Home>() {
+    let (barging, fair) = (lock_api::Mutex::<RawMutex<H>, _>::new(0), lock_api::Mutex::<RawFairMutex<H>, _>::new(0));
+    let expected = AtomicUsize::new(0);
+    let count = |done: bool| expected.fetch_add(usize::from(done), Ordering::Relaxed);
+    thread::scope(|s| {
+        for _ in 0..4 {
+            s.spawn(|| {
+                for _ in 0..200 {
+                    *barging.lock() += 1;
+                    *fair.lock() += 1;
+                    count(true);
+                    let both = barging.try_lock_for(Duration::from_micros(20)).zip(fair.try_lock());
+                    count(both.is_some());
+                    if let Some((mut one, mut other)) = both {
+                        *one += 1;
+                        *other += 1;
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!([barging.into_inner(), fair.into_inner()], [expected.load(Ordering::Relaxed); 2]);
+}
 
 #[test]
 fn sizes() {
@@ -446,10 +477,9 @@ fn a_waiter_is_served_while_others_barge() {
     });
 }
 
-#[test]
-fn a_fair_mutex_serves_in_the_order_of_arrival() {
+fn a_fair_mutex_serves_in_the_order_of_arrival<H: Home>() {
     const THREADS: usize = 6;
-    let (mutex, served) = (RawFairMutex::new(), AtomicUsize::new(0));
+    let (mutex, served) = (RawFairMutex::<H>::new_in(), AtomicUsize::new(0));
     thread::scope(|s| {
         let ticket = mutex.acquire();
         for n in 0..THREADS {

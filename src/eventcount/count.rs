@@ -5,8 +5,8 @@ use crate::sync::{
     atomic::{AtomicU64, Ordering},
     const_outside_models,
 };
-use crate::wait_table::{Key, global};
-use core::{fmt, ptr};
+use crate::wait_table::{Global, Home, Key};
+use core::{fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
 
 /// Above the count: closed.
@@ -33,19 +33,29 @@ const CLOSED: u64 = 1 << 63;
 /// written.close();
 /// assert_eq!(written.await_at_least(5), 2, "closed before it got there");
 /// ```
-pub struct EventCount {
+pub struct EventCount<H: Home = Global> {
     /// The count, and [`CLOSED`].
     state: AtomicU64,
+    home: PhantomData<fn() -> H>,
 }
 
 impl EventCount {
-    /// The largest value: an advance beyond it panics.
+    /// The largest value of any count: an advance beyond it panics.
     pub const MAX: u64 = bounded::MAX;
 
     const_outside_models! {
         /// A count of 0.
         pub fn new() -> Self {
-            Self { state: AtomicU64::new(0) }
+            Self::new_in()
+        }
+    }
+}
+
+impl<H: Home> EventCount<H> {
+    const_outside_models! {
+        /// A count of 0 whose waiters wait in a table of their own.
+        pub fn new_in() -> Self {
+            Self { state: AtomicU64::new(0), home: PhantomData }
         }
     }
 
@@ -69,7 +79,7 @@ impl EventCount {
     /// Adds 1, wakes those who wait for the new value, and returns it.
     ///
     /// # Panics
-    /// If the count is [`MAX`](Self::MAX) already.
+    /// If the count is [`MAX`](EventCount::MAX) already.
     #[inline]
     pub fn advance(&self) -> u64 {
         self.advance_by(1)
@@ -80,14 +90,14 @@ impl EventCount {
     /// Costs a look at one slot for each value, but never more than one at each slot of the table.
     ///
     /// # Panics
-    /// If the count would exceed [`MAX`](Self::MAX); it is then unchanged.
+    /// If the count would exceed [`MAX`](EventCount::MAX); it is then unchanged.
     #[inline]
     pub fn advance_by(&self, n: u64) -> u64 {
         let this = ptr::from_ref(self);
         let before = count(bounded::add(&self.state, n));
         let now = before + n;
         // From here on `self` may be gone (E4).
-        global().wake_tickets_seqcst(this, before + 1..=now);
+        H::table().wake_tickets_seqcst(this, before + 1..=now);
         now
     }
 
@@ -96,7 +106,7 @@ impl EventCount {
         let this = ptr::from_ref(self);
         // Ordering: SeqCst; see `wake_tickets_seqcst`. Release, for those who see the count closed.
         self.state.fetch_or(CLOSED, Ordering::SeqCst);
-        global().wake_tickets_seqcst(this, 0..=u64::MAX);
+        H::table().wake_tickets_seqcst(this, 0..=u64::MAX);
     }
 
     /// Waits until the count is at least `value`, or closed, and returns the count.
@@ -106,7 +116,7 @@ impl EventCount {
     pub fn await_at_least(&self, value: u64) -> u64 {
         self.outcome(value).unwrap_or_else(|| {
             self.await_by(value, |key, over| {
-                global().wait_until(key, over);
+                H::table().wait_until(key, over);
                 true
             })
             .expect("a wait without a deadline ends when its condition holds")
@@ -126,12 +136,12 @@ impl EventCount {
     /// assert_eq!(count.await_timeout(4, Duration::from_millis(1)), None);
     /// ```
     pub fn await_timeout(&self, value: u64, timeout: Duration) -> Option<u64> {
-        self.await_by(value, |key, over| global().wait_until_timeout(key, timeout, over))
+        self.await_by(value, |key, over| H::table().wait_until_timeout(key, timeout, over))
     }
 
     /// As [`await_timeout`](Self::await_timeout), until `deadline` at the latest.
     pub fn await_deadline(&self, value: u64, deadline: Instant) -> Option<u64> {
-        self.await_by(value, |key, over| global().wait_until_deadline(key, deadline, over))
+        self.await_by(value, |key, over| H::table().wait_until_deadline(key, deadline, over))
     }
 
     fn await_by(&self, value: u64, wait: impl FnOnce(Key, &mut dyn FnMut() -> bool) -> bool) -> Option<u64> {
@@ -151,13 +161,13 @@ impl EventCount {
     }
 }
 
-impl Default for EventCount {
+impl<H: Home> Default for EventCount<H> {
     fn default() -> Self {
-        Self::new()
+        Self::new_in()
     }
 }
 
-impl fmt::Debug for EventCount {
+impl<H: Home> fmt::Debug for EventCount<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EventCount").field("count", &self.read()).field("closed", &self.is_closed()).finish()
     }

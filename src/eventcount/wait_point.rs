@@ -48,8 +48,8 @@ use crate::sync::{
     atomic::{AtomicU64, Ordering},
     const_outside_models, fence_after_publish, fence_before_look,
 };
-use crate::wait_table::{Key, WaitOutcome, global};
-use core::{fmt, ptr};
+use crate::wait_table::{Global, Home, Key, WaitOutcome};
+use core::{fmt, marker::PhantomData, ptr};
 use std::time::Instant;
 
 const WAITER: u64 = 1;
@@ -83,22 +83,32 @@ const WAITERS: u64 = EPOCH - 1;
 ///     not_empty.notify_one();
 /// });
 /// ```
-pub struct WaitPoint {
+pub struct WaitPoint<H: Home = Global> {
     state: AtomicU64,
+    home: PhantomData<fn() -> H>,
 }
 
 impl WaitPoint {
     const_outside_models! {
         /// A point where nobody waits.
         pub fn new() -> Self {
-            Self { state: AtomicU64::new(0) }
+            Self::new_in()
+        }
+    }
+}
+
+impl<H: Home> WaitPoint<H> {
+    const_outside_models! {
+        /// A point where nobody waits, and whoever will, will wait in a table of its own.
+        pub fn new_in() -> Self {
+            Self { state: AtomicU64::new(0), home: PhantomData }
         }
     }
 
     /// Announces a wait. Check the condition again, then [commit](Prepared::commit) or [cancel](Prepared::cancel).
     ///
     /// Any notification from now on ends the commit.
-    pub fn prepare(&self) -> Prepared<'_> {
+    pub fn prepare(&self) -> Prepared<'_, H> {
         // Ordering: relaxed; the fence orders it before the caller's check.
         let epoch = self.state.fetch_add(WAITER, Ordering::Relaxed) & !WAITERS;
         fence_after_publish();
@@ -135,7 +145,7 @@ impl WaitPoint {
     #[inline]
     pub fn notify_one(&self) {
         if self.announce() {
-            global().wake_one(self.key());
+            H::table().wake_one(self.key());
         }
     }
 
@@ -143,7 +153,7 @@ impl WaitPoint {
     #[inline]
     pub fn notify_all(&self) {
         if self.announce() {
-            global().wake_all(self.key());
+            H::table().wake_all(self.key());
         }
     }
 
@@ -164,13 +174,13 @@ impl WaitPoint {
     }
 }
 
-impl Default for WaitPoint {
+impl<H: Home> Default for WaitPoint<H> {
     fn default() -> Self {
-        Self::new()
+        Self::new_in()
     }
 }
 
-impl fmt::Debug for WaitPoint {
+impl<H: Home> fmt::Debug for WaitPoint<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let waiters = self.state.load(Ordering::Relaxed) & WAITERS;
         f.debug_struct("WaitPoint").field("waiters", &waiters).finish_non_exhaustive()
@@ -179,23 +189,23 @@ impl fmt::Debug for WaitPoint {
 
 /// A wait that has been announced; see [`WaitPoint::prepare`]. Dropping it cancels the wait.
 #[must_use = "a prepared wait waits only when it is committed"]
-pub struct Prepared<'a> {
-    point: &'a WaitPoint,
+pub struct Prepared<'a, H: Home = Global> {
+    point: &'a WaitPoint<H>,
     epoch: u64,
 }
 
-impl Prepared<'_> {
+impl<H: Home> Prepared<'_, H> {
     /// Waits for a notification since [`prepare`](WaitPoint::prepare). May return early: check the condition again.
     pub fn commit(self) {
         self.commit_by(|key, still| {
-            global().wait_if(key, still);
+            H::table().wait_if(key, still);
             WaitOutcome::Woken
         });
     }
 
     /// As [`commit`](Self::commit), until `deadline` at the latest.
     pub fn commit_deadline(self, deadline: Instant) -> WaitOutcome {
-        self.commit_by(|key, still| global().wait_if_deadline(key, deadline, still))
+        self.commit_by(|key, still| H::table().wait_if_deadline(key, deadline, still))
     }
 
     /// Does not wait after all.
@@ -209,20 +219,20 @@ impl Prepared<'_> {
             current
         });
         if !current && !cfg!(layby_mutant = "stale_commit_keeps_wake") {
-            global().wake_one(self.point.key());
+            H::table().wake_one(self.point.key());
         }
         outcome
     }
 }
 
-impl Drop for Prepared<'_> {
+impl<H: Home> Drop for Prepared<'_, H> {
     fn drop(&mut self) {
         // Ordering: relaxed; a notifier that still counts us only begins an epoch for nobody.
         self.point.state.fetch_sub(WAITER, Ordering::Relaxed);
     }
 }
 
-impl fmt::Debug for Prepared<'_> {
+impl<H: Home> fmt::Debug for Prepared<'_, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Prepared").field("epoch", &(self.epoch / EPOCH)).finish_non_exhaustive()
     }

@@ -105,15 +105,34 @@ impl<H: Home> Line<H> {
         if size_of::<Word>() < 8 {
             self.check_room(1);
         }
+        let expected = self.grant.load(Ordering::Relaxed);
+        // Ordering: SeqCst; release for the taker, and the change that a look without a fence asks for.
+        self.grant_one(expected, || self.grant.fetch_add(1, Ordering::SeqCst));
+    }
+
+    /// As [`post`](Self::post) in a line of one permit, by the holder of the ticket `held`: it knows what `grant` is, and
+    /// that nobody else changes it.
+    #[inline]
+    pub(crate) fn pass_on(&self, held: Word) {
+        let next = held.wrapping_add(1);
+        self.grant_one(next, || {
+            // Ordering: as in `post`. A store will do: `grant` changes only by whoever has the permit, be it an
+            // abandoned ticket that passes it on, and that is us.
+            self.grant.store(next.wrapping_add(1), Ordering::SeqCst);
+            next
+        });
+    }
+
+    /// Grants one ticket more by `grant`, which returns it, and which is likely to be `expected`.
+    #[inline(always)]
+    fn grant_one(&self, expected: Word, grant: impl FnOnce() -> Word) {
         // The slot is found by the grant as it is before the addition, so that its address does not have to wait for the
         // result; if another post comes between, the slow path looks again. All looks are folded into one branch.
         // DESIGN.md, "The fast path of post", has the measurements.
-        let expected = self.grant.load(Ordering::Relaxed);
         let address = core::ptr::from_ref(self);
         let hash = |ticket: Word| Key::ticket_at(address, u64::from(ticket)).hash();
         let (holder, staged) = (hash(expected), hash(expected.wrapping_add(STAGED)));
-        // Ordering: SeqCst; release for the taker, and the change that a look without a fence asks for.
-        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
+        let ticket = grant();
         // From here on the line may be gone, unless a marker of it is found.
         fence_before_look_seqcst();
         let someone = H::look(holder) | H::look(staged) | H::alerts() | usize::from(ticket != expected);

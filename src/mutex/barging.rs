@@ -61,8 +61,8 @@ use crate::sync::{
     atomic::{AtomicU32, Ordering},
     const_outside_models, hint,
 };
-use crate::wait_table::{Key, WaitOutcome, global};
-use core::{fmt, ptr};
+use crate::wait_table::{Global, Home, Key, WaitOutcome};
+use core::{fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
 
 const LOCKED: u32 = 1;
@@ -80,15 +80,25 @@ const LOOKS: u32 = if IN_A_MODEL { 1 } else { 100 };
 /// The word of [`Mutex`](super::Mutex): barging, 4 bytes.
 ///
 /// Through lock_api's traits it is a mutex of its own. The methods here are the same without the guards.
-pub struct RawMutex {
+pub struct RawMutex<H: Home = Global> {
     state: AtomicU32,
+    home: PhantomData<fn() -> H>,
 }
 
 impl RawMutex {
     const_outside_models! {
         /// An unlocked mutex.
         pub fn new() -> Self {
-            Self { state: AtomicU32::new(0) }
+            Self::new_in()
+        }
+    }
+}
+
+impl<H: Home> RawMutex<H> {
+    const_outside_models! {
+        /// An unlocked mutex whose waiters wait in a table of their own.
+        pub fn new_in() -> Self {
+            Self { state: AtomicU32::new(0), home: PhantomData }
         }
     }
 
@@ -157,9 +167,9 @@ impl RawMutex {
         });
         // From here on `self` may be gone.
         if before.is_some_and(|state| state & STARVING != 0) {
-            global().wake_all(starving_one);
+            H::table().wake_all(starving_one);
         } else {
-            global().wake_one(next_in_line);
+            H::table().wake_one(next_in_line);
         }
     }
 
@@ -186,16 +196,16 @@ impl RawMutex {
 }
 
 /// A thread that wants the lock.
-struct Waiter<'a> {
-    mutex: &'a RawMutex,
+struct Waiter<'a, H: Home> {
+    mutex: &'a RawMutex<H>,
     /// Whether this is the starving one.
     starving: bool,
     /// What it leaves in the state when it takes the lock: `WAITERS` once it has waited, for it may be in charge (M1).
     leaves: u32,
 }
 
-impl<'a> Waiter<'a> {
-    fn newcomer(mutex: &'a RawMutex) -> Self {
+impl<'a, H: Home> Waiter<'a, H> {
+    fn newcomer(mutex: &'a RawMutex<H>) -> Self {
         Self { mutex, starving: false, leaves: 0 }
     }
 
@@ -203,7 +213,7 @@ impl<'a> Waiter<'a> {
         let since = Instant::now();
         self.leaves = if cfg!(layby_mutant = "waiter_forgets_waiters") { 0 } else { WAITERS };
         loop {
-            let outcome = global().wait_if_at(self.key(), deadline, false, || self.may_sleep());
+            let outcome = H::table().wait_if_at(self.key(), deadline, false, || self.may_sleep());
             if self.look_for_it() {
                 return true;
             }
@@ -274,13 +284,13 @@ impl<'a> Waiter<'a> {
     }
 }
 
-impl Default for RawMutex {
+impl<H: Home> Default for RawMutex<H> {
     fn default() -> Self {
-        Self::new()
+        Self::new_in()
     }
 }
 
-impl fmt::Debug for RawMutex {
+impl<H: Home> fmt::Debug for RawMutex<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RawMutex").field("locked", &self.is_acquired()).finish_non_exhaustive()
     }

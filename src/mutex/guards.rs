@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::{RawFairMutex, RawMutex, Ticket};
+use crate::wait_table::Home;
 use lock_api::GuardSend;
 use std::time::{Duration, Instant};
 
@@ -53,9 +54,9 @@ pub type ArcFairMutexGuard<T> = lock_api::ArcMutexGuard<RawFairMutex, T>;
 // - at most one thread is between a successful acquire and its release: it alone has set LOCKED;
 // - acquiring has acquire semantics, releasing has release semantics;
 // - nothing here unwinds, and a mutex can be moved or dropped at any time at which nobody is inside a call.
-unsafe impl lock_api::RawMutex for RawMutex {
+unsafe impl<H: Home> lock_api::RawMutex for RawMutex<H> {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make a static")]
-    const INIT: Self = Self::new();
+    const INIT: Self = Self::new_in();
 
     type Guard = GuardSend;
 
@@ -82,7 +83,7 @@ unsafe impl lock_api::RawMutex for RawMutex {
 }
 
 // SAFETY: as for `RawMutex`; a call that returns nothing has not locked.
-unsafe impl lock_api::RawMutexTimed for RawMutex {
+unsafe impl<H: Home> lock_api::RawMutexTimed for RawMutex<H> {
     type Duration = Duration;
     type Instant = Instant;
 
@@ -102,9 +103,9 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
 // - acquiring has acquire semantics, releasing has release semantics;
 // - nothing here unwinds while a ticket is held, and a mutex can be moved or dropped at any time at which nobody is
 //   inside a call.
-unsafe impl lock_api::RawMutex for RawFairMutex {
+unsafe impl<H: Home> lock_api::RawMutex for RawFairMutex<H> {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make a static")]
-    const INIT: Self = Self::new();
+    const INIT: Self = Self::new_in();
 
     type Guard = Ticket;
 
@@ -129,8 +130,24 @@ unsafe impl lock_api::RawMutex for RawFairMutex {
     }
 }
 
+// SAFETY: as for `RawMutex`; a call that returns nothing has not locked.
+unsafe impl<H: Home> lock_api::RawMutexTimed for RawFairMutex<H> {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    #[inline]
+    fn try_lock_for(&self, timeout: Duration) -> Option<Ticket> {
+        self.acquire_timeout(timeout)
+    }
+
+    #[inline]
+    fn try_lock_until(&self, deadline: Instant) -> Option<Ticket> {
+        self.acquire_deadline(deadline)
+    }
+}
+
 // SAFETY: as for `RawMutex`; every release is fair.
-unsafe impl lock_api::RawMutexFair for RawFairMutex {
+unsafe impl<H: Home> lock_api::RawMutexFair for RawFairMutex<H> {
     #[inline]
     unsafe fn unlock_fair(&self, ticket: Ticket) {
         self.release(ticket);
