@@ -85,9 +85,6 @@ pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
         return ready();
     }
     let crowd = join_crowd();
-    if crowd.fills_the_machine() {
-        return ready();
-    }
     let start = Instant::now();
     loop {
         for _ in 0..PAUSES_PER_LOOK {
@@ -96,6 +93,11 @@ pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
                 return true;
             }
             hint::spin_loop();
+        }
+        // Not before the first looks: of two threads that hand over to each other one often starts to spin before the
+        // other has seen that it may stop.
+        if crowd.fills_the_machine() {
+            return ready();
         }
         if start.elapsed() >= SPIN_TIME {
             IN_VAIN.set(in_vain.wrapping_add(1));
