@@ -29,6 +29,12 @@ fn join_crowd() -> Crowd {
     Crowd(())
 }
 
+/// In the child of a fork, which has none of its parent's spinners.
+#[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+pub(crate) fn forget_crowd() {
+    SPINNERS.store(0, Ordering::Relaxed);
+}
+
 impl Crowd {
     /// Whether every CPU may be taken by a spinner, so that the thread they wait for may have none.
     fn fills_the_machine(&self) -> bool {
@@ -45,7 +51,8 @@ impl Crowd {
 
 impl Drop for Crowd {
     fn drop(&mut self) {
-        SPINNERS.fetch_sub(1, Ordering::Relaxed);
+        // Saturating: a fork may have come between, in a condition that is looked at here.
+        let _ = SPINNERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
     }
 }
 

@@ -32,6 +32,13 @@ use std::time::{Duration, Instant};
 ///     table.wake_all(&ready);
 /// });
 /// ```
+///
+/// An element that lingers could outlive this table, so the loop form does not compile for it:
+///
+/// ```compile_fail,E0597
+/// let table: layby::WaitTable = layby::WaitTable::with_slots(64);
+/// table.location_wait(&0);
+/// ```
 pub struct WaitTable<B: Backend = Native> {
     bank: Bank,
     backend: PhantomData<B>,
