@@ -30,7 +30,7 @@ relaxed_push            | loom_lazy      | lingering_against_a_picker
 relaxed_notify          | loom_lazy      | lingering_against_a_picker
 relaxed_is_notified     | loom_lazy      | lingering_against_a_picker
 relaxed_sleep_refused   | loom_lazy      | lingering_against_a_picker
-relaxed_pick            | loom_lazy      | lingering_against_a_picker
+relaxed_pick            | loom_pick      | newcomers_while_a_picker_is_at_work
 no_settle               | loom_lazy      | lingering_against_a_picker
 leaves_notifiers_hands  | loom_lazy      | lingering_beside_another
 leaves_empty_slot       | loom_lazy      | lingering_against_a_picker
