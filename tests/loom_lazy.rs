@@ -7,11 +7,11 @@
 
 mod models;
 
-use models::{World, explore_lingering, is_set};
+use models::{ALL, World, explore_lingering, is_set};
 
 #[test]
 fn the_loop_form() {
-    explore_lingering(100, [|w| w.loop_until_set(&w.x), |w| w.wake_all_after_set(&w.x)]);
+    explore_lingering(ALL, [|w| w.loop_until_set(&w.x), |w| w.wake_all_after_set(&w.x)]);
 }
 
 /// The element lingers for x when its thread goes on to wait for y.
@@ -61,7 +61,7 @@ fn arm_check_wait() {
             armed.wait();
         }
     }
-    explore_lingering(100, [arm_until_set, |w| w.wake_all_after_set(&w.x)]);
+    explore_lingering(ALL, [arm_until_set, |w| w.wake_all_after_set(&w.x)]);
 }
 
 /// What comes between arming and waiting arms for the same key, and may use up the wake-up.
@@ -77,14 +77,14 @@ fn armed_twice() {
             armed.wait();
         }
     }
-    explore_lingering(100, [arm_twice_until_set, |w| w.wake_all_after_set(&w.x)]);
+    explore_lingering(ALL, [arm_twice_until_set, |w| w.wake_all_after_set(&w.x)]);
 }
 
 /// The element of an earlier loop, over since, is still there when the next loop on the same key begins.
 #[test]
 fn two_loops_on_one_key() {
     explore_lingering(
-        100,
+        ALL,
         [
             |w| {
                 w.table.location_wait(&w.x);

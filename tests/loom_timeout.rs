@@ -8,7 +8,7 @@ mod models;
 
 use layby::{WaitOutcome, model::expire_deadlines};
 use loom::sync::atomic::Ordering;
-use models::{World, explore, explore_lingering, is_set, some_time};
+use models::{ALL, World, explore, explore_lingering, is_set, some_time};
 
 #[test]
 fn wait_until_deadline_against_notify() {
@@ -25,7 +25,7 @@ fn a_deadline_that_does_not_pass() {
     fn wait(w: &World) {
         assert!(w.table.wait_until_deadline(&w.x, some_time(), || is_set(&w.x)), "a timeout without an expiry");
     }
-    explore(100, [wait, |w| w.wake_all_after_set(&w.x)]);
+    explore(ALL, [wait, |w| w.wake_all_after_set(&w.x)]);
 }
 
 /// A wake-up is used up if and only if it is reported: what comes last of the two compares.
@@ -50,7 +50,7 @@ fn wait_if_deadline_against_wake_one() {
             }
         }
     }
-    explore(100, [wait, expire_then_compare]);
+    explore(ALL, [wait, expire_then_compare]);
     explore(2, [wait, |_| expire_deadlines(), expire_then_compare]);
 }
 

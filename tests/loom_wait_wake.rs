@@ -7,17 +7,17 @@
 mod models;
 
 use loom::sync::atomic::Ordering;
-use models::explore;
+use models::{ALL, explore};
 
 #[test]
 fn a_plain_store_and_wake_all() {
-    explore(100, [|w| w.wait_for(&w.x), |w| w.wake_all_after_set(&w.x)]);
+    explore(ALL, [|w| w.wait_for(&w.x), |w| w.wake_all_after_set(&w.x)]);
 }
 
 #[test]
 fn a_read_modify_write_and_wake_all_seqcst() {
     explore(
-        100,
+        ALL,
         [
             |w| w.wait_for(&w.x),
             |w| {
@@ -30,7 +30,7 @@ fn a_read_modify_write_and_wake_all_seqcst() {
 
 #[test]
 fn wait_if_and_wake_one() {
-    explore(100, [|w| w.wait_if_unset(&w.x), |w| w.wake_one_after_set(&w.x)]);
+    explore(ALL, [|w| w.wait_if_unset(&w.x), |w| w.wake_one_after_set(&w.x)]);
 }
 
 /// Two notifiers, one of which may find the chain in the other's hands.

@@ -17,6 +17,9 @@ use loom::sync::{
 use loom::thread::{self, JoinHandle};
 use std::time::Instant;
 
+/// No bound: more preemptions than an execution of two threads has room for.
+pub(crate) const ALL: usize = 100;
+
 /// Explores what `roles` do at once, each in a thread of its own, with at most `preemptions` preemptions.
 ///
 /// Twice, with the roles in the order given and the other way round: when loom looks for accesses to put the other way
