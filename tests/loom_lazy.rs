@@ -1,7 +1,8 @@
 //! The thread's own element: lazy removal against notifiers, thread exit, arm/check/wait. What loom is blind to: see
 //! `models`.
 //!
-//! SECONDS
+//! Bound: all interleavings for two threads, 2 preemptions for three.
+//! Time: 33 seconds, all models together, on two busy cores (load 20; 3 seconds of user time).
 
 #![cfg(layby_loom)]
 

@@ -1,7 +1,8 @@
 //! The pop-stack with pickers: push against detach against pick and put-back; `wake_one`; withdrawal. What loom is blind
 //! to: see `models`.
 //!
-//! SECONDS
+//! Bound: 2 preemptions; 4 for `two_withdrawals`.
+//! Time: 17 to 30 seconds for each of the larger models and order, on two busy cores (load 20).
 
 #![cfg(layby_loom)]
 

@@ -1,6 +1,7 @@
 //! Wait against wake: the fence pair, the ratification, the gate. What loom is blind to: see `models`.
 //!
-//! SECONDS
+//! Bound: all interleavings for two threads, 2 preemptions for three.
+//! Time: 41 seconds, all models together, on two busy cores (load 20; 5 seconds of user time).
 
 #![cfg(layby_loom)]
 
