@@ -2,7 +2,7 @@
 //! to: see `models`.
 //!
 //! Bound: 2 preemptions; 4 for `two_withdrawals`.
-//! Time: 17 to 30 seconds for each of the larger models and order, on two busy cores (load 20).
+//! Time: 15 to 29 seconds for each order of two of the larger models, on two busy cores (load 20).
 
 #![cfg(layby_loom)]
 
