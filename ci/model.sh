@@ -12,7 +12,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${CARGO_TARGET_DIR:-$PWD/target}/model
 unset CARGO_TARGET_DIR RUSTC_WORKSPACE_WRAPPER
-export CARGO_PROFILE_RELEASE_DEBUG=0 # three times faster to build
+export CARGO_PROFILE_RELEASE_DEBUG=0
 
 # What a mutant may take until it is caught. One that hangs is not counted as caught: loom reports its deadlocks.
 mutant_seconds=120
