@@ -12,6 +12,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${CARGO_TARGET_DIR:-$PWD/target}/model
 unset CARGO_TARGET_DIR RUSTC_WORKSPACE_WRAPPER
+export CARGO_PROFILE_RELEASE_DEBUG=0
 
 # What a mutant may take until it is caught. One that hangs is not counted as caught: loom reports its deadlocks.
 mutant_seconds=120
@@ -30,7 +31,7 @@ relaxed_push            | loom_lazy      | lingering_against_a_picker
 relaxed_notify          | loom_lazy      | lingering_against_a_picker
 relaxed_is_notified     | loom_lazy      | lingering_against_a_picker
 relaxed_sleep_refused   | loom_lazy      | lingering_against_a_picker
-relaxed_pick            | loom_lazy      | lingering_against_a_picker
+relaxed_pick            | loom_pick      | newcomers_while_a_picker_is_at_work
 no_settle               | loom_lazy      | lingering_against_a_picker
 leaves_notifiers_hands  | loom_lazy      | lingering_beside_another
 leaves_empty_slot       | loom_lazy      | lingering_against_a_picker
@@ -40,27 +41,33 @@ relaxed_put_back        | loom_pick      | newcomers_while_a_picker_is_at_work
 relaxed_newcomers       | loom_pick      | newcomers_while_a_picker_is_at_work
 relaxed_flush           | loom_pick      | newcomers_while_a_picker_is_at_work
 no_flush                | loom_pick      | a_picker_of_x_against_a_notifier_of_y
+no_flush                | shuttle_table  | relay_at_random
+no_flush                | shuttle_table  | relay_by_pct
 flush_ignored           | loom_pick      | a_picker_of_x_against_a_notifier_of_y
 gives_up_when_busy      | loom_pick      | a_picker_of_x_against_a_picker_of_y
 no_flush_asked          | loom_pick      | two_withdrawals
 keeps_wake              | loom_pick      | a_wake_of_one_against_a_thread_that_does_not_wait
+keeps_wake              | shuttle_table  | permits_at_random
+keeps_wake              | shuttle_table  | permits_by_pct
 blind_timeout           | loom_timeout   | wait_until_deadline_against_notify
 timeout_hides_wake      | loom_timeout   | wait_if_deadline_against_wake_one
 relaxed_timeout_refused | loom_timeout   | location_wait_deadline_against_wake_one
 '
 
-loom() { # cargo arguments…: in loom's world
-    RUSTFLAGS='--cfg layby_loom' CARGO_TARGET_DIR="$build/loom" cargo "$@"
+in_world() { # loom or shuttle, cargo arguments…
+    world=$1
+    shift
+    RUSTFLAGS="--cfg layby_$world" CARGO_TARGET_DIR="$build/$world" cargo "$@"
 }
 
 run_models() {
     echo "== loom models"
-    loom test --release --test 'loom_*' -- --nocapture
+    in_world loom test --release --test 'loom_*' -- --nocapture
 }
 
 run_shuttle() {
     echo "== shuttle"
-    RUSTFLAGS='--cfg layby_shuttle' CARGO_TARGET_DIR="$build/shuttle" cargo test --release --test 'shuttle_*' -- --nocapture
+    in_world shuttle test --release --test 'shuttle_*' -- --nocapture
 }
 
 # Prints the mutants that the source has.
@@ -76,7 +83,7 @@ run_mutant() { # name, test file, model: succeeds if the model fails
     log=$build/mutants/$1.log
     printf '#!/bin/sh\nexec "$@" --cfg %s\n' "'layby_mutant=\"$1\"'" >"$wrapper"
     chmod +x "$wrapper"
-    binary=$(RUSTC_WORKSPACE_WRAPPER=$wrapper loom test --release --no-run --test "$2" 2>&1 |
+    binary=$(RUSTC_WORKSPACE_WRAPPER=$wrapper in_world "${2%%_*}" test --release --no-run --test "$2" 2>&1 |
         sed -n 's/.*(\(.*\))$/\1/p' | tail -1)
     test -x "$binary" || { echo "the mutant $1 does not build" >&2; exit 2; }
     status=0
@@ -88,26 +95,27 @@ run_mutant() { # name, test file, model: succeeds if the model fails
 
 run_mutants() { # names, or none for all
     echo "== mutants"
-    survivors=0
     table=$(mktemp)
     for name in ${*:-$(mutants_in_source)}; do
-        row=$(echo "$mutants" | sed -n "s/^$name  *| *//p")
-        file=${row%% *}
-        model=${row##* }
-        if test -z "$row"; then
-            caught='NO MODEL IS NAMED FOR IT'
-        elif run_mutant "$name" "$file" "$model"; then
-            caught="$file::$model"
-        else
-            caught="NONE: SURVIVES $file::$model"
-        fi
-        case $caught in N*) survivors=$((survivors + 1)) ;; esac
-        printf '%-24s| %s\n' "$name" "$caught" | tee -a "$table"
+        rows=$(echo "$mutants" | sed -n "s/^$name  *| *\([a-z_]*\) *| *\([a-z_]*\)$/\1:\2/p")
+        for row in ${rows:-none:none}; do
+            file=${row%:*}
+            model=${row#*:}
+            if test "$file" = none; then
+                caught='NO MODEL IS NAMED FOR IT'
+            elif run_mutant "$name" "$file" "$model"; then
+                caught="$file::$model"
+            else
+                caught="NOT CAUGHT by $file::$model"
+            fi
+            printf '%-24s| %s\n' "$name" "$caught" | tee -a "$table"
+        done
     done
     printf '\n%-24s| %s\n' mutant 'caught by'
     cat "$table"
+    survivors=$(grep -c '| NO' "$table" || true)
     rm "$table"
-    test "$survivors" = 0 || { echo "$survivors mutants survive" >&2; exit 1; }
+    test "$survivors" = 0 || { echo "$survivors not caught" >&2; exit 1; }
 }
 
 what=${1:-all}

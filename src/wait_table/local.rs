@@ -110,6 +110,10 @@ impl<B: Backend> WaitTable<B> {
     /// the caller, so that the loop checks the condition once more before the next call sleeps.
     ///
     /// Only for tables that are never dropped: the thread's element may stay on a chain after the loop.
+    ///
+    /// The check of the condition must be the last thing before the call. In particular, a wait for the same key in this
+    /// form or by [`arm`](Self::arm) between the two may use up the wake-up that the check has just missed; the closure
+    /// forms and [`Armed`] have no such gap.
     pub fn location_wait(&'static self, key: impl Into<Key>) {
         self.location_wait_at(key.into(), None);
     }

@@ -17,22 +17,63 @@ use loom::sync::{
 use loom::thread::{self, JoinHandle};
 use std::time::Instant;
 
-/// Explores `model` with at most `preemptions` preemptions, and reports what that took.
-pub(crate) fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = *builder.preemption_bound.get_or_insert(preemptions);
-    let executions = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let counter = std::sync::Arc::clone(&executions);
-    let start = Instant::now();
-    builder.check(move || {
-        counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        layby::model::begin();
-        model();
+/// No bound: more preemptions than an execution of two threads has room for.
+pub(crate) const ALL: usize = 100;
+
+/// Explores what `roles` do at once, each in a thread of its own, with at most `preemptions` preemptions.
+///
+/// Twice, with the roles in the order given and the other way round: when loom looks for accesses to put the other way
+/// round it remembers only the last access to each atomic, so what it finds depends on who comes first.
+pub(crate) fn explore<const N: usize>(preemptions: usize, roles: [fn(&World); N]) {
+    explore_orders(preemptions, roles, move |roles| {
+        let world = Arc::new(World::new());
+        join_all(roles.map(|role| {
+            let world = Arc::clone(&world);
+            thread::spawn(move || role(&world))
+        }));
+        world.assert_at_rest();
     });
-    let executions = executions.load(std::sync::atomic::Ordering::Relaxed);
-    let current = std::thread::current();
-    let name = current.name().unwrap_or("a model");
-    println!("model {name}: {bound} preemptions, {executions} executions, {:.1?}", start.elapsed());
+}
+
+/// As [`explore`], for the forms that leave an element lingering. The world is left to the process; loom ends a join
+/// before the thread's locals are dropped, so that there is no moment to look whether it is at rest.
+pub(crate) fn explore_lingering<const N: usize>(preemptions: usize, roles: [fn(&'static World); N]) {
+    explore_orders(preemptions, roles, move |roles| {
+        let world: &'static World = Box::leak(Box::new(World::new()));
+        join_all(roles.map(|role| thread::spawn(move || role(world))));
+    });
+}
+
+fn explore_orders<R: Copy + Send + Sync + 'static, const N: usize>(
+    preemptions: usize,
+    mut roles: [R; N],
+    run: impl Fn([R; N]) + Copy + Send + Sync + 'static,
+) {
+    const { assert!(N >= 2, "one thread alone is no model") };
+    for order in ["given", "reversed"] {
+        let mut builder = loom::model::Builder::new();
+        let bound = *builder.preemption_bound.get_or_insert(preemptions);
+        let executions = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counter = std::sync::Arc::clone(&executions);
+        let start = Instant::now();
+        builder.check(move || {
+            counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            layby::model::begin();
+            run(roles);
+        });
+        let executions = executions.load(std::sync::atomic::Ordering::Relaxed);
+        let current = std::thread::current();
+        let name = current.name().unwrap_or("a model");
+        let seconds = start.elapsed().as_secs_f32();
+        println!("model {name}, {order} order: {bound} preemptions, {executions} executions, {seconds:.1} s");
+        roles.reverse();
+    }
+}
+
+fn join_all<const N: usize>(threads: [JoinHandle<()>; N]) {
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 /// A table of one slot, so that all keys collide, and two flags to wait for.
@@ -43,16 +84,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self::unshared())
-    }
-
-    /// For the forms that leave an element lingering. The memory is left to the process: it is small.
-    pub(crate) fn leaked() -> &'static Self {
-        Box::leak(Box::new(Self::unshared()))
-    }
-
-    fn unshared() -> Self {
+    fn new() -> Self {
         Self { table: WaitTable::with_slots(1), x: AtomicUsize::new(0), y: AtomicUsize::new(0) }
     }
 
@@ -78,9 +110,26 @@ impl World {
         self.table.wake_all(flag);
     }
 
-    pub(crate) fn wake_one_after_set(&self, flag: &AtomicUsize) -> usize {
+    pub(crate) fn wake_one_after_set(&self, flag: &AtomicUsize) {
         set(flag);
-        self.table.wake_one(flag)
+        self.table.wake_one(flag);
+    }
+
+    /// A wake-up for which there is no reason.
+    pub(crate) fn wake_one_idly(&self, flag: &AtomicUsize) {
+        self.table.wake_one(flag);
+    }
+
+    /// As above, of all.
+    pub(crate) fn wake_all_idly(&self, flag: &AtomicUsize) {
+        self.table.wake_all(flag);
+    }
+
+    /// Waits for `flag` in the loop form.
+    pub(crate) fn loop_until_set(&'static self, flag: &AtomicUsize) {
+        while !is_set(flag) {
+            self.table.location_wait(flag);
+        }
     }
 
     /// At rest nothing is on a chain and no picker's flag is left.
@@ -97,12 +146,6 @@ pub(crate) fn is_set(flag: &AtomicUsize) -> bool {
 
 pub(crate) fn set(flag: &AtomicUsize) {
     flag.store(1, Ordering::Relaxed);
-}
-
-/// Runs `body` in a thread of the model, with its own handle on the world.
-pub(crate) fn spawn(world: &Arc<World>, body: impl FnOnce(&World) + 'static) -> JoinHandle<()> {
-    let world = Arc::clone(world);
-    thread::spawn(move || body(&world))
 }
 
 /// A deadline. The model does not look at its value: it passes when a thread of the model says so.
