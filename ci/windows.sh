@@ -49,8 +49,8 @@ on_windows() { limited cargo "$1" -Zbuild-std --target x86_64-pc-windows-gnu --t
 
 run_suite() {
     # Wine runs the destructors of an ending process' thread-locals for DLLs only: see tests/process_exit.rs.
-    on_windows build --example process_exit_dll
-    LAYBY_TEST_DLL="Z:$BUILD/windows/x86_64-pc-windows-gnu/debug/examples/process_exit_dll.dll" on_windows test "$@"
+    on_windows build --manifest-path ci/process_exit_dll/Cargo.toml
+    LAYBY_TEST_DLL="Z:$BUILD/windows/x86_64-pc-windows-gnu/debug/process_exit_dll.dll" on_windows test "$@"
 }
 
 if [[ $parts == *" msvc "* ]]; then
