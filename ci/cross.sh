@@ -21,13 +21,16 @@ esac
 if [ -n "$qemu" ]; then
     debian_rust "gcc-$gnu" "libc6-dev-$debian-cross" qemu-user
     runner="qemu-$qemu -L /usr/$gnu"
+    echo "SKIPPED: tests/fork.rs and tests/signals.rs: qemu-user 7.2 fails an assertion of its own when threads fork"
+    without=(-Zprofile-rustflags --config 'profile.dev.package.layby.rustflags=["--cfg=layby_no_fork_and_signals"]')
     export LAYBY_TEST_SCALE=${LAYBY_TEST_SCALE:-10} # counts shrink in emulation, meaning does not
 else
     debian_rust "gcc-$gnu" "libc6-dev-$debian-cross"
+    without=()
     runner="/usr/$gnu/lib/ld-linux.so.2 --library-path /usr/$gnu/lib"
 fi
 variable=CARGO_TARGET_$(tr a-z- A-Z_ <<<"$target")
 export "${variable}_LINKER=$gnu-gcc" "${variable}_RUNNER=$runner"
 
 say "the suite on $arch"
-limited cargo test -Zbuild-std --target "$target" --target-dir "$BUILD/cross" "$@"
+limited cargo test -Zbuild-std --target "$target" --target-dir "$BUILD/cross" "${without[@]}" "$@"

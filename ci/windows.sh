@@ -45,7 +45,13 @@ start_wine() {
     export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine
 }
 
-run_suite() { limited cargo test -Zbuild-std --target x86_64-pc-windows-gnu --target-dir "$BUILD/windows" "$@"; }
+on_windows() { limited cargo "$1" -Zbuild-std --target x86_64-pc-windows-gnu --target-dir "$BUILD/windows" "${@:2}"; }
+
+run_suite() {
+    # Wine runs the destructors of an ending process' thread-locals for DLLs only: see tests/process_exit.rs.
+    on_windows build --manifest-path ci/process_exit_dll/Cargo.toml
+    LAYBY_TEST_DLL="Z:$BUILD/windows/x86_64-pc-windows-gnu/debug/process_exit_dll.dll" on_windows test "$@"
+}
 
 if [[ $parts == *" msvc "* ]]; then
     for command in "check" "clippy --all-targets"; do

@@ -3,7 +3,7 @@
 //! The children run more than POSIX allows in the child of a threaded process (they allocate and start threads), which
 //! the C libraries that we run on allow. They report by their exit status.
 
-#![cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+#![cfg(all(unix, not(any(layby_loom, layby_shuttle, layby_no_fork_and_signals))))]
 #![allow(unsafe_code, reason = "fork, waitpid and _exit")]
 
 mod common;

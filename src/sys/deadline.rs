@@ -38,9 +38,9 @@ pub(crate) fn on_monotonic_clock(deadline: Instant) -> OnClock {
     #[allow(clippy::unnecessary_fallible_conversions, reason = "tv_nsec is 32 bits wide on some targets")]
     let nanos = u32::try_from(now.tv_nsec).unwrap_or(0) + left.subsec_nanos();
     let carry = u64::from(nanos / NANOS_PER_SEC);
-    let seconds = libc::time_t::try_from(left.as_secs().saturating_add(carry))
-        .ok()
-        .and_then(|seconds| now.tv_sec.checked_add(seconds));
+    let seconds_left = left.as_secs().saturating_add(carry);
+    // The clock's type has no name here: musl's `time_t` is deprecated.
+    let seconds = seconds_left.try_into().ok().and_then(|seconds| now.tv_sec.checked_add(seconds));
     match seconds {
         Some(tv_sec) => OnClock::At(libc::timespec { tv_sec, tv_nsec: (nanos % NANOS_PER_SEC) as _ }),
         None => OnClock::BeyondTheClock,

@@ -5,11 +5,14 @@ use core::{mem, ptr};
 use std::time::{Duration, Instant};
 use windows_sys::Win32::System::Threading::{INFINITE, WaitOnAddress as wait_on_address, WakeByAddressSingle};
 
-/// Sleeps by `WaitOnAddress`.
+/// Sleeps by `WaitOnAddress`. It takes 1, 2, 4 or 8 bytes; a gate has four, whatever its user waits for.
 ///
 /// Its time-outs are relative, in milliseconds, and as coarse as the system's timer (15.6 ms unless a program has asked
-/// for less): a deadline is never early but may be that late. Waking a stale address is harmless: `WakeByAddressSingle`
-/// uses the address as a name only.
+/// for less): a deadline is never early but may be that late, and later by the time that the machine was suspended,
+/// which does not count towards a relative time-out. Waking a stale address is harmless: `WakeByAddressSingle` uses the
+/// address as a name only, and `WaitOnAddress` is documented to return early, also by a wake-up meant for an earlier
+/// owner of the address. Both are there since Windows 8 and are bound when the program is loaded, so they may be called
+/// while a thread or a DLL is being detached.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitOnAddress;
 
@@ -24,8 +27,9 @@ impl Backend for WaitOnAddress {
                 Some(left) => millis_rounded_up(left),
             },
         };
-        // SAFETY: both pointers are live for the call and four bytes wide. FALSE may mean a time-out or another
-        // error; either way the caller looks at its word and the clock, so `GetLastError` has nothing to add.
+        // SAFETY: both pointers are live for the call and four bytes wide. FALSE means a time-out (`GetLastError` says
+        // ERROR_TIMEOUT) or a failure; either way the caller looks at its word and the clock, which know better: the
+        // time-out may be early by the clock that `Instant` reads.
         unsafe {
             wait_on_address(ptr::from_ref(word).cast(), ptr::from_ref(&expected).cast(), mem::size_of::<u32>(), millis);
         }
