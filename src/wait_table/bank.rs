@@ -145,14 +145,22 @@ impl State {
     }
 }
 
-/// Which process' elements the slots hold; see [`fork`].
+/// Which process' elements the slots hold, see [`fork`]: its generation, shifted, and `RENEWING` while a thread of that
+/// process empties them. Both in one word, for a process that is forked meanwhile must see that the thread that empties
+/// is not among its own.
 ///
 /// A notifier that finds an old generation, or `RENEWING`, returns without a look at any chain: elements of this
 /// process are published only after the renewal, and by the argument of [`crate::wait_table`] whoever publishes after
 /// the notifier's look sees the notifier's change.
 pub(super) struct Generation(AtomicU32);
 
-const RENEWING: u32 = u32::MAX;
+const RENEWING: u32 = 1;
+
+/// The word of slots that hold this process' own elements.
+#[inline]
+fn ours() -> u32 {
+    fork::generation() << 1
+}
 
 impl Generation {
     #[cfg(not(any(layby_loom, layby_shuttle)))]
@@ -161,26 +169,26 @@ impl Generation {
     }
 
     fn current() -> Self {
-        Self(AtomicU32::new(fork::generation()))
+        Self(AtomicU32::new(ours()))
     }
 
     #[inline]
     fn is_current(&self) -> bool {
         // Ordering: acquire; matches the release in `renew`.
-        self.0.load(Ordering::Acquire) == fork::generation()
+        self.0.load(Ordering::Acquire) == ours()
     }
 
     /// Empties the slots of a parent's elements; only the first thread that comes does it.
     #[cold]
     fn renew(&self, slots: &[Slot]) {
         let seen = self.0.load(Ordering::Relaxed);
-        if seen == RENEWING || seen == fork::generation() {
+        if seen | RENEWING == ours() | RENEWING {
             return;
         }
-        if self.0.compare_exchange(seen, RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if self.0.compare_exchange(seen, ours() | RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             slots.iter().for_each(Slot::forget_all);
             // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees empty slots.
-            self.0.store(fork::generation(), Ordering::Release);
+            self.0.store(ours(), Ordering::Release);
         }
     }
 }

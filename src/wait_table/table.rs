@@ -157,6 +157,10 @@ impl<B: Backend> WaitTable<B> {
             }
             waited
         });
+        if notified && !waited {
+            // A wake-up of one may have chosen us, who were not going to wait: it belongs to the next one.
+            self.wake_one(key);
+        }
         if waited && !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 
