@@ -43,9 +43,10 @@ use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqc
 use crate::wait_table::Home;
 use abandoned::Abandoned;
 use core::marker::PhantomData;
+use markers::Span;
 use std::time::Instant;
-use word::{before, can_count};
 pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, distance, key_of};
+use word::{before, can_count};
 
 /// How far behind the last ticket granted the thread is that a post makes ready; the paper's LongTermThreshold.
 const STAGED: Word = 1;
@@ -221,12 +222,27 @@ impl<H: Home> Line<H> {
     /// What is left to do once the `n` tickets from `first` on have been granted, when somebody may hold them.
     #[cold]
     fn after_grant(&self, first: Word, n: Word) {
-        let address = core::ptr::from_ref(self);
-        wake::<H>(address, first, n);
+        wake::<H>(self, first, n);
         if H::table().alerts() != 0 && !cfg!(layby_mutant = "no_marker_look") {
-            // Only if there are some is the line touched.
-            self.grant_more(Abandoned::of(address).take_granted(first, n));
+            self.pass_on(first, n);
         }
+    }
+
+    /// Takes out every marker with one of the `n` tickets from `first` on, which have been granted, and grants as many
+    /// tickets more. Only if there are such markers is the line touched.
+    fn pass_on(&self, first: Word, n: Word) {
+        let abandoned = Abandoned::of(self);
+        let granted = Span { first, last: first.wrapping_add(n - 1) };
+        let mut passed_over: Word = 0;
+        while let Some(span) = abandoned.take_overlapping(granted) {
+            if !self.is_granted(span.first) {
+                // The line that we posted to is gone, and a new one has been made in its place: its own posts pass on.
+                abandoned::settle(self, span.first, span.last);
+                break;
+            }
+            passed_over = passed_over.wrapping_add(span.len());
+        }
+        self.grant_more(passed_over);
     }
 }
 
