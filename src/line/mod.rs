@@ -163,6 +163,12 @@ impl<H: Home> Line<H> {
         distance(ticket, self.grant.load(Ordering::SeqCst))
     }
 
+    /// How many tickets are drawn, not granted, and not abandoned.
+    pub(crate) fn waited_for(&self) -> Word {
+        let drawn = Word::try_from(-self.surplus()).unwrap_or(0);
+        drawn.saturating_sub(Abandoned::of(self).count())
+    }
+
     #[inline]
     fn draw(&self, n: Word) -> Word {
         if n != 1 {

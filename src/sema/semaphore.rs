@@ -169,9 +169,10 @@ impl<H: Home> Semaphore<H> {
         u64::try_from(self.line.surplus()).unwrap_or(0)
     }
 
-    /// How many permits are waited for, at this moment. A waiter that is just giving up may still be counted.
+    /// How many permits are waited for, at this moment. Exact when nobody is just coming, giving up or being let go.
+    #[allow(clippy::useless_conversion, reason = "a word is 32 bits wide on some targets")]
     pub fn waiters(&self) -> u64 {
-        u64::try_from(-self.line.surplus()).unwrap_or(0)
+        u64::from(self.line.waited_for())
     }
 
     /// Takes a permit that is put back when the guard is dropped.
