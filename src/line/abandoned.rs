@@ -73,6 +73,11 @@ impl<H: Home> Abandoned<H> {
         Self { address: line.addr(), home: PhantomData }
     }
 
+    /// How many there are in markers, at this moment.
+    pub(super) fn count(&self) -> Word {
+        if H::table().alerts() == 0 { 0 } else { markers::shard(self.address).count(self.address) }
+    }
+
     fn publish(&self, span: Span) {
         H::table().raise_alert();
         markers::shard(self.address).publish(self.address, span);
@@ -87,19 +92,9 @@ impl<H: Home> Abandoned<H> {
         span
     }
 
-    fn take_overlapping(&self, span: Span) -> Option<Span> {
+    /// Takes out a marker with any of these tickets.
+    pub(super) fn take_overlapping(&self, span: Span) -> Option<Span> {
         self.take(|shard| shard.take_overlapping(self.address, span))
-    }
-
-    /// Takes out every marker with one of the `n` tickets from `first` on, which have just been granted; returns how
-    /// many tickets the markers had.
-    pub(super) fn take_granted(&self, first: Word, n: Word) -> Word {
-        let granted = Span { first, last: first.wrapping_add(n - 1) };
-        let mut passed_over: Word = 0;
-        while let Some(span) = self.take_overlapping(granted) {
-            passed_over = passed_over.wrapping_add(span.len());
-        }
-        passed_over
     }
 }
 

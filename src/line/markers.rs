@@ -25,6 +25,7 @@ use crate::sync::{
     atomic::{AtomicUsize, Ordering},
     const_outside_models, world_static,
 };
+use core::iter;
 use std::sync::OnceLock;
 
 /// Tickets without an owner, from `first` to `last`.
@@ -100,17 +101,19 @@ impl Cell {
         true
     }
 
-    /// Takes the marker out if `wanted`.
-    fn try_take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
+    /// The marker, if there is one of this line, and the state in which it was seen.
+    fn look(&self, line: usize) -> Option<(usize, Span)> {
         // Ordering: SeqCst; the look of pairs M1 and M2 in `abandoned`. Acquires the fields.
         let seen = self.state.load(Ordering::SeqCst);
         if seen & STATE != FULL || self.line.load(Ordering::Relaxed) != line {
             return None;
         }
-        let span = Span { first: self.first.load(Ordering::Relaxed), last: self.last.load(Ordering::Relaxed) };
-        if !wanted(span) {
-            return None;
-        }
+        Some((seen, Span { first: self.first.load(Ordering::Relaxed), last: self.last.load(Ordering::Relaxed) }))
+    }
+
+    /// Takes the marker out if `wanted`.
+    fn try_take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
+        let (seen, span) = self.look(line).filter(|(_, span)| wanted(*span))?;
         // Ordering: release; our reads of the fields lie before the next claimer's writes.
         self.state
             .compare_exchange(seen, (seen & !STATE) | FREE, Ordering::AcqRel, Ordering::Relaxed)
@@ -142,14 +145,12 @@ impl Block {
         }
     }
 
+    fn all_cells(&self) -> impl Iterator<Item = &Cell> {
+        iter::successors(Some(self), |block| block.more.get().map(Box::as_ref)).flat_map(|block| &block.cells)
+    }
+
     fn take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
-        let mut block = self;
-        loop {
-            if let Some(span) = block.cells.iter().find_map(|cell| cell.try_take(line, wanted)) {
-                return Some(span);
-            }
-            block = block.more.get()?;
-        }
+        self.all_cells().find_map(|cell| cell.try_take(line, wanted))
     }
 }
 
@@ -189,6 +190,12 @@ impl Shard {
     /// Takes out a marker that stands next to these tickets, and joins them.
     pub(super) fn take_neighbour(&self, line: usize, tickets: Span) -> Option<Span> {
         self.block.take(line, &|span| span.joined(tickets).is_some()).and_then(|span| span.joined(tickets))
+    }
+
+    /// How many tickets the line's markers have, at this moment.
+    pub(super) fn count(&self, line: usize) -> Word {
+        let spans = self.block.all_cells().filter_map(|cell| cell.look(line));
+        spans.fold(0, |sum, (_, span)| sum.wrapping_add(span.len()))
     }
 
     /// Takes out the marker that ends with this ticket.

@@ -43,9 +43,10 @@ use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqc
 use crate::wait_table::Home;
 use abandoned::Abandoned;
 use core::marker::PhantomData;
+use markers::Span;
 use std::time::Instant;
-use word::before;
 pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, distance, key_of};
+use word::{before, can_count};
 
 /// How far behind the last ticket granted the thread is that a post makes ready; the paper's LongTermThreshold.
 const STAGED: Word = 1;
@@ -110,7 +111,7 @@ impl<H: Home> Line<H> {
     pub(crate) fn post(&self) {
         // A 64-bit count of single posts does not overflow in this universe's time.
         if size_of::<Word>() < 8 {
-            self.check_room(1);
+            self.check_room(self.grant.load(Ordering::Relaxed), 1);
         }
         // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
         // `after_grant`.
@@ -159,14 +160,25 @@ impl<H: Home> Line<H> {
     /// # Panics
     /// If more than [`MAX_DISTANCE`] tickets would be granted in advance.
     pub(crate) fn post_many(&self, n: Word) {
-        self.check_room(n);
-        self.grant_more(n);
+        // Ordering: relaxed; the compare-and-swap decides.
+        let mut first = self.grant.load(Ordering::Relaxed);
+        loop {
+            self.check_room(first, n);
+            // Ordering: SeqCst, as in `post`.
+            match self.grant.compare_exchange_weak(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => first = now,
+            }
+        }
+        fence_before_look_seqcst();
+        self.after_grant(first, n);
     }
 
-    fn check_room(&self, n: Word) {
-        let ahead = distance(self.ticket.load(Ordering::Relaxed), self.grant.load(Ordering::Relaxed));
+    /// Panics if `n` tickets more than `granted` must not be granted.
+    fn check_room(&self, granted: Word, n: Word) {
+        let ahead = distance(self.ticket.load(Ordering::Relaxed), granted);
         assert!(
-            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
+            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() && can_count(granted, n),
             "layby: posting {n} permits would overflow the semaphore"
         );
     }
@@ -177,10 +189,39 @@ impl<H: Home> Line<H> {
         distance(ticket, self.grant.load(Ordering::SeqCst))
     }
 
+    /// How many tickets are drawn, not granted, and not abandoned.
+    pub(crate) fn waited_for(&self) -> Word {
+        let drawn = Word::try_from(-self.surplus()).unwrap_or(0);
+        drawn.saturating_sub(Abandoned::of(self).count())
+    }
+
     #[inline]
     fn draw(&self, n: Word) -> Word {
+        if n != 1 {
+            return self.draw_many(n);
+        }
         // Ordering: SeqCst. Acquire, for a ticket that was granted long ago, comes from the load of `grant`.
-        self.ticket.fetch_add(n, Ordering::SeqCst)
+        self.ticket.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// # Panics
+    /// If more than [`MAX_DISTANCE`] tickets would then be waited for. Single tickets need no check: each has a thread.
+    #[cold]
+    fn draw_many(&self, n: Word) -> Word {
+        // Ordering: relaxed; the compare-and-swap decides. An old `grant` only makes the line look longer.
+        let mut first = self.ticket.load(Ordering::Relaxed);
+        loop {
+            let waited_for = distance(self.grant.load(Ordering::Relaxed), first);
+            assert!(
+                waited_for <= (MAX_DISTANCE - n).cast_signed() && can_count(first, n),
+                "layby: waiting for {n} permits more would overflow the semaphore"
+            );
+            // Ordering: SeqCst, as in `draw`.
+            match self.ticket.compare_exchange_weak(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(_) => return first,
+                Err(now) => first = now,
+            }
+        }
     }
 
     #[inline]
@@ -213,12 +254,27 @@ impl<H: Home> Line<H> {
     /// What is left to do once the `n` tickets from `first` on have been granted, when somebody may hold them.
     #[cold]
     fn after_grant(&self, first: Word, n: Word) {
-        let address = core::ptr::from_ref(self);
-        wake::<H>(address, first, n);
+        wake::<H>(self, first, n);
         if H::table().alerts() != 0 && !cfg!(layby_mutant = "no_marker_look") {
-            // Only if there are some is the line touched.
-            self.grant_more(Abandoned::of(address).take_granted(first, n));
+            self.pass_on(first, n);
         }
+    }
+
+    /// Takes out every marker with one of the `n` tickets from `first` on, which have been granted, and grants as many
+    /// tickets more. Only if there are such markers is the line touched.
+    fn pass_on(&self, first: Word, n: Word) {
+        let abandoned = Abandoned::of(self);
+        let granted = Span { first, last: first.wrapping_add(n - 1) };
+        let mut passed_over: Word = 0;
+        while let Some(span) = abandoned.take_overlapping(granted) {
+            if !self.is_granted(span.first) {
+                // The line that we posted to is gone, and a new one has been made in its place: its own posts pass on.
+                abandoned::settle(self, span.first, span.last);
+                break;
+            }
+            passed_over = passed_over.wrapping_add(span.len());
+        }
+        self.grant_more(passed_over);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The counters of a line: 64 bits where the target has such atomics, otherwise 32 that may wrap.
 //!
 //! Everything compares tickets by their distance, so that a wrap of the narrow counter does no harm as long as no two
-//! living tickets are half its range apart, which [`MAX_DISTANCE`] sees to. The wide one does not wrap in practice.
+//! living tickets are half its range apart, which [`MAX_DISTANCE`] sees to. The wide one does not wrap: see [`can_count`].
 
 use crate::wait_table::Key;
 #[cfg(any(not(target_has_atomic = "64"), layby_narrow))]
@@ -31,6 +31,12 @@ pub(crate) const MAX_DISTANCE: Word = Distance::MAX as Word / 2;
 /// [`MAX_DISTANCE`] as users see it.
 #[allow(clippy::unnecessary_cast, reason = "a word is 32 bits wide on some targets")]
 pub(crate) const MAX_PERMITS: u64 = MAX_DISTANCE as u64;
+
+/// Whether a counter may go up by `n` at once. The narrow one always may: it wraps. The wide one must not, and keeps the
+/// upper half of its range for single tickets, which cannot use it up.
+pub(crate) const fn can_count(counter: Word, n: Word) -> bool {
+    size_of::<Word>() < 8 || (counter <= Word::MAX / 2 && n <= Word::MAX / 2 - counter)
+}
 
 /// The key under which the holder of `ticket` waits.
 #[inline]

@@ -98,7 +98,8 @@ impl<H: Home> Semaphore<H> {
     /// Takes `n` permits at once, and waits for them if need be. Taking none succeeds at once.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS), or if that many would then be waited for. On targets with
+    /// 64-bit atomics also if, together with all that were ever taken, they are more than 2^63.
     pub fn take_many(&self, n: u64) {
         if let Some(n) = some_permits(n) {
             self.line.take(n);
@@ -145,7 +146,8 @@ impl<H: Home> Semaphore<H> {
     /// Puts `n` permits in.
     ///
     /// # Panics
-    /// If the semaphore would then hold more than [`MAX_PERMITS`](Self::MAX_PERMITS); nothing has been put in.
+    /// If the semaphore would then hold more than [`MAX_PERMITS`](Self::MAX_PERMITS); nothing has been put in. On targets
+    /// with 64-bit atomics also if, together with all that were ever put in, they are more than 2^63.
     pub fn post_many(&self, n: u64) {
         if let Some(n) = some_permits(n) {
             self.line.post_many(n);
@@ -167,9 +169,10 @@ impl<H: Home> Semaphore<H> {
         u64::try_from(self.line.surplus()).unwrap_or(0)
     }
 
-    /// How many permits are waited for, at this moment. A waiter that is just giving up may still be counted.
+    /// How many permits are waited for, at this moment. Exact when nobody is just coming, giving up or being let go.
+    #[allow(clippy::useless_conversion, reason = "a word is 32 bits wide on some targets")]
     pub fn waiters(&self) -> u64 {
-        u64::try_from(-self.line.surplus()).unwrap_or(0)
+        u64::from(self.line.waited_for())
     }
 
     /// Takes a permit that is put back when the guard is dropped.

@@ -1,0 +1,28 @@
+//! Homes of our own, one for each backend that runs everywhere, and one with a single slot, where everybody collides.
+
+use layby::{
+    WaitTable,
+    sys::{Native, Park, Spin},
+    wait_table::{Home, Slots},
+};
+
+macro_rules! home {
+    ($name:ident, $backend:ty, $slots:literal) => {
+        #[derive(Debug)]
+        pub(crate) struct $name;
+
+        impl Home for $name {
+            type Backend = $backend;
+
+            fn table() -> &'static WaitTable<$backend> {
+                static SLOTS: Slots<$slots> = Slots::new();
+                static TABLE: WaitTable<$backend> = WaitTable::from_slots(&SLOTS);
+                &TABLE
+            }
+        }
+    };
+}
+
+home!(Parking, Park, 64);
+home!(Spinning, Spin, 64);
+home!(OneSlot, Native, 1);
