@@ -127,7 +127,7 @@ impl<H: Home> Line<H> {
     #[inline]
     pub(crate) fn post_conservatively(&self) {
         if size_of::<Word>() < 8 {
-            self.check_room(1);
+            self.check_room(self.grant.load(Ordering::Relaxed), 1);
         }
         // Ordering: as in `post`.
         let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
@@ -137,7 +137,7 @@ impl<H: Home> Line<H> {
     /// As [`post_conservatively`](Self::post_conservatively) in a line of one permit, by the holder of the ticket `held`:
     /// it knows what `grant` is.
     #[inline]
-    pub(crate) fn pass_on(&self, held: Word) {
+    pub(crate) fn hand_over(&self, held: Word) {
         let next = held.wrapping_add(1);
         // Ordering: as in `post`. A store will do: `grant` changes only by whoever has the one permit, be it by passing
         // over abandoned tickets, and that is us.

@@ -70,7 +70,7 @@ impl<H: Home> RawFairMutex<H> {
     /// Unlocks, and wakes the one whose turn it is.
     #[inline]
     pub fn release(&self, ticket: Ticket) {
-        self.line.pass_on(ticket.0);
+        self.line.hand_over(ticket.0);
     }
 
     /// Whether somebody holds the lock, at this moment.
