@@ -174,9 +174,13 @@ fn a_new_semaphore_in_the_old_ones_place_is_left_alone() {
         let taker = s.spawn(|| semaphore.take());
         // Asleep, so that it must be woken: the poster is held where it has just done so.
         SLEEPS.reaches(1);
-        // SAFETY: as above.
-        let slow = thread::Builder::new().name("slow poster".to_owned());
-        let slow = slow.spawn_scoped(s, move || unsafe { { place }.post() }).unwrap();
+        let post_slowly = move || {
+            // The whole of it, which is `Send`, not the pointer in it.
+            let whole = place;
+            // SAFETY: as above.
+            unsafe { whole.post() };
+        };
+        let slow = thread::Builder::new().name("slow poster".to_owned()).spawn_scoped(s, post_slowly).unwrap();
         taker.join().unwrap();
         // SAFETY: as above.
         unsafe { ptr::write(place.0.cast_mut(), Semaphore::new_in(0)) };

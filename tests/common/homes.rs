@@ -1,5 +1,7 @@
 //! Homes of our own, one for each backend that runs everywhere, and one with a single slot, where everybody collides.
 
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
 use layby::{
     WaitTable,
     sys::{Native, Park, Spin},

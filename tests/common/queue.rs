@@ -1,6 +1,6 @@
 //! A queue of threads whose order is known: each comes when the one before it has drawn its ticket.
 
-use super::eventually;
+use crate::common::eventually;
 use layby::{sema::Semaphore, wait_table::Home};
 use std::{
     sync::mpsc::{self, Receiver, Sender},
