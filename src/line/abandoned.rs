@@ -80,7 +80,7 @@ impl<H: Home> Abandoned<H> {
 
     /// Takes a marker out.
     fn take(&self, find: impl FnOnce(&markers::Shard) -> Option<Span>) -> Option<Span> {
-        let span = if H::alerts() == 0 { None } else { find(markers::shard(self.address)) };
+        let span = if H::table().alerts() == 0 { None } else { find(markers::shard(self.address)) };
         if span.is_some() {
             H::table().lower_alert();
         }

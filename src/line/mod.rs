@@ -13,32 +13,39 @@
 //!
 //! # Take against post
 //!
-//! The holder of ticket `t` waits on the key (address, `t`) of the wait table, whose argument this is: it publishes
-//! itself, then loads `grant`; post adds to `grant` by a `SeqCst` read-modify-write, then looks at the slot, and so needs
-//! no fence. Post does not look at `ticket`, unlike the paper's: the permit it gives may be the last thing that somebody
-//! waited for before freeing the line (promise 8), so after the addition it uses the line's address as a name, and
-//! nothing else. What the paper saves by that look, a walk through the table, costs one load here.
+//! Two pairs, each the store-buffering argument of [`crate::wait_table`], without a fence because all is `SeqCst`:
 //!
-//! The line is touched after the addition in one case: a marker of it was taken out. Then its tickets are in our hands and
-//! whoever is behind them has not got the permit yet.
+//! - **T1.** The taker draws its ticket, then loads `grant`; post adds to `grant`, then loads `ticket`. Either the taker
+//!   sees the permit, or post sees that somebody holds the ticket and goes on to wake it. So a post that finds no holder
+//!   need not look at the table.
+//! - **T2.** The holder of ticket `t` publishes itself under the key (address, `t`), then loads `grant`; post adds to
+//!   `grant`, then looks at the slot.
+//!
+//! # A line that is freed by whom it lets go
+//!
+//! A permit may be the last thing that somebody waited for before freeing the line, and post's load of `ticket` may then
+//! come too late. Safe code cannot do that, for post borrows the line. For code that shares the line by other means,
+//! [`Line::post_conservatively`] leaves T1 out and looks at the table each time: once it has added to `grant`, it uses
+//! the line's address as a name, and nothing else. It touches the line once more in one case: a marker of it was taken
+//! out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
 //!
 //! # Near and far
 //!
 //! A thread whose turn is far sleeps at once. One whose turn is near may spin. Post wakes the holder of the ticket it
 //! grants, and makes the one [`STAGED`] places behind ready: it wakes, finds itself near, and spins, while those before it
-//! run. There is somebody to make ready only if somebody held the ticket granted, or has just left.
+//! run.
 
 mod abandoned;
 mod markers;
 mod word;
 
 use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst};
-use crate::wait_table::{Home, Key};
+use crate::wait_table::Home;
 use abandoned::Abandoned;
 use core::marker::PhantomData;
 use std::time::Instant;
-use word::{AtomicWord, Distance, before, distance};
-pub(crate) use word::{MAX_DISTANCE, Word};
+use word::before;
+pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, distance, key_of};
 
 /// How far behind the last ticket granted the thread is that a post makes ready; the paper's LongTermThreshold.
 const STAGED: Word = 1;
@@ -98,45 +105,51 @@ impl<H: Home> Line<H> {
         }
     }
 
-    /// Grants one ticket more. The line may be gone when this returns.
+    /// Grants one ticket more.
     #[inline]
     pub(crate) fn post(&self) {
         // A 64-bit count of single posts does not overflow in this universe's time.
         if size_of::<Word>() < 8 {
             self.check_room(1);
         }
-        let expected = self.grant.load(Ordering::Relaxed);
-        // Ordering: SeqCst; release for the taker, and the change that a look without a fence asks for.
-        self.grant_one(expected, || self.grant.fetch_add(1, Ordering::SeqCst));
+        // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
+        // `after_grant`.
+        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
+        fence_before_look_seqcst();
+        // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
+        if before(ticket, self.ticket.load(Ordering::SeqCst)) {
+            self.after_grant(ticket, 1);
+        }
     }
 
-    /// As [`post`](Self::post) in a line of one permit, by the holder of the ticket `held`: it knows what `grant` is, and
-    /// that nobody else changes it.
+    /// As [`post`](Self::post), and does not touch the line once it has granted: whoever got the permit may free it.
+    #[inline]
+    pub(crate) fn post_conservatively(&self) {
+        if size_of::<Word>() < 8 {
+            self.check_room(1);
+        }
+        // Ordering: as in `post`.
+        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
+        self.look_after(ticket);
+    }
+
+    /// As [`post_conservatively`](Self::post_conservatively) in a line of one permit, by the holder of the ticket `held`:
+    /// it knows what `grant` is.
     #[inline]
     pub(crate) fn pass_on(&self, held: Word) {
         let next = held.wrapping_add(1);
-        self.grant_one(next, || {
-            // Ordering: as in `post`. A store will do: `grant` changes only by whoever has the permit, be it an
-            // abandoned ticket that passes it on, and that is us.
-            self.grant.store(next.wrapping_add(1), Ordering::SeqCst);
-            next
-        });
+        // Ordering: as in `post`. A store will do: `grant` changes only by whoever has the one permit, be it by passing
+        // over abandoned tickets, and that is us.
+        self.grant.store(next.wrapping_add(1), Ordering::SeqCst);
+        self.look_after(next);
     }
 
-    /// Grants one ticket more by `grant`, which returns it, and which is likely to be `expected`.
+    /// Looks for anybody whom the grant of `ticket` may concern. All looks are folded into one branch.
     #[inline(always)]
-    fn grant_one(&self, expected: Word, grant: impl FnOnce() -> Word) {
-        // The slot is found by the grant as it is before the addition, so that its address does not have to wait for the
-        // result; if another post comes between, the slow path looks again. All looks are folded into one branch.
-        // DESIGN.md, "The fast path of post", has the measurements.
-        let address = core::ptr::from_ref(self);
-        let hash = |ticket: Word| Key::ticket_at(address, u64::from(ticket)).hash();
-        let (holder, staged) = (hash(expected), hash(expected.wrapping_add(STAGED)));
-        let ticket = grant();
-        // From here on the line may be gone, unless a marker of it is found.
+    fn look_after(&self, ticket: Word) {
         fence_before_look_seqcst();
-        let someone = H::look(holder) | H::look(staged) | H::alerts() | usize::from(ticket != expected);
-        if someone != 0 {
+        let look = |ticket: Word| H::look(key_of(self, ticket).hash());
+        if look(ticket) | look(ticket.wrapping_add(STAGED)) | H::table().alerts() != 0 {
             self.after_grant(ticket, 1);
         }
     }
@@ -180,7 +193,7 @@ impl<H: Home> Line<H> {
     #[cold]
     fn wait(&self, last: Word, deadline: Option<Instant>) -> bool {
         H::table().wait_until_at(
-            Key::ticket(self, u64::from(last)),
+            key_of(self, last),
             deadline,
             || self.is_granted(last),
             || distance(self.grant.load(Ordering::Relaxed), last) < STAGED.cast_signed(),
@@ -202,7 +215,7 @@ impl<H: Home> Line<H> {
     fn after_grant(&self, first: Word, n: Word) {
         let address = core::ptr::from_ref(self);
         wake::<H>(address, first, n);
-        if H::alerts() != 0 && !cfg!(layby_mutant = "no_marker_look") {
+        if H::table().alerts() != 0 && !cfg!(layby_mutant = "no_marker_look") {
             // Only if there are some is the line touched.
             self.grant_more(Abandoned::of(address).take_granted(first, n));
         }
@@ -221,5 +234,5 @@ fn wake<H: Home>(line: *const Line<H>, first: Word, n: Word) {
 }
 
 fn wake_ticket<H: Home>(line: *const Line<H>, ticket: Word) {
-    H::table().wake_all_seqcst(Key::ticket_at(line, u64::from(ticket)));
+    H::table().wake_all_seqcst(key_of(line, ticket));
 }

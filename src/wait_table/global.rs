@@ -51,13 +51,6 @@ pub trait Home: Send + Sync + 'static {
     fn look(hash: u32) -> usize {
         Self::table().look(hash)
     }
-
-    /// How many alerts the table has; likewise.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn alerts() -> usize {
-        Self::table().alerts()
-    }
 }
 
 /// The home of everything that does not say otherwise: [the global table](global).
@@ -78,12 +71,6 @@ impl Home for Global {
     #[inline(always)]
     fn look(hash: u32) -> usize {
         SLOTS.look(hash)
-    }
-
-    #[cfg(not(any(layby_loom, layby_shuttle)))]
-    #[inline(always)]
-    fn alerts() -> usize {
-        SLOTS.alerts()
     }
 }
 
