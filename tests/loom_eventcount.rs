@@ -6,18 +6,19 @@
 
 #![cfg(layby_loom)]
 
+mod models;
+
 use layby::eventcount::{EventCount, WaitPoint};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
+use models::explore;
 use std::time::Instant;
 
 /// Runs `threads` side by side in every interleaving with few preemptions. Waits happen in spawned threads only: the
 /// statics of an execution are gone before the main thread's thread-locals.
-fn model<S: Send + Sync + 'static>(new: fn() -> S, threads: &'static [fn(&S)]) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(move || {
+fn model<S: Send + Sync + 'static>(preemptions: usize, new: fn() -> S, threads: &'static [fn(&S)]) {
+    explore(preemptions, move || {
         let shared = Arc::new(new());
         let spawned: Vec<_> = threads
             .iter()
@@ -33,12 +34,17 @@ fn model<S: Send + Sync + 'static>(new: fn() -> S, threads: &'static [fn(&S)]) {
 /// Mutants: `no_publish_fence`, `no_look_fence`, `no_ratify`.
 #[test]
 fn advance_against_await() {
-    model(EventCount::new, &[|count| assert_eq!(count.await_at_least(1), 1), |count| assert_eq!(count.advance(), 1)]);
+    model(
+        3,
+        EventCount::new,
+        &[|count| assert_eq!(count.await_at_least(1), 1), |count| assert_eq!(count.advance(), 1)],
+    );
 }
 
 #[test]
 fn two_advances_against_two_awaits() {
     model(
+        2,
         EventCount::new,
         &[
             |count| assert_eq!(count.await_at_least(2), 2),
@@ -57,6 +63,7 @@ fn two_advances_against_two_awaits() {
 #[test]
 fn a_wide_advance_against_await() {
     model(
+        3,
         EventCount::new,
         &[
             |count| assert_eq!(count.await_at_least(3), 6),
@@ -70,7 +77,8 @@ fn a_wide_advance_against_await() {
 /// The picker of a wide advance holds a stranger's element while its own advance comes. Mutant: `no_flush`.
 #[test]
 fn a_wide_advance_hides_no_stranger() {
-    model(
+    model::<[EventCount; 2]>(
+        2,
         || [EventCount::new(), EventCount::new()],
         &[
             |counts| assert_eq!(counts[0].await_at_least(1), 1),
@@ -86,6 +94,7 @@ fn a_wide_advance_hides_no_stranger() {
 #[test]
 fn close_against_await() {
     model(
+        3,
         EventCount::new,
         &[
             |count| assert_eq!(count.await_at_least(1), 0),
@@ -100,6 +109,7 @@ fn close_against_await() {
 #[test]
 fn close_against_advance_and_await() {
     model(
+        2,
         EventCount::new,
         &[
             |count| assert!(count.await_at_least(2) <= 1),
@@ -114,6 +124,7 @@ fn close_against_advance_and_await() {
 #[test]
 fn advance_against_timed_await() {
     model(
+        2,
         EventCount::new,
         &[
             |count| {
@@ -131,7 +142,8 @@ fn advance_against_timed_await() {
 /// What was written before an advance is seen by who sees the advance; loom's atomics are as weak as they may be.
 #[test]
 fn an_advance_publishes() {
-    model(
+    model::<(EventCount, AtomicU32)>(
+        3,
         || (EventCount::new(), AtomicU32::new(0)),
         &[
             |(count, data)| {
@@ -157,8 +169,14 @@ impl Tokens {
     }
 
     fn try_take(&self) -> bool {
-        let left = self.left.load(Ordering::Relaxed);
-        left > 0 && self.left.compare_exchange(left, left - 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        let mut left = self.left.load(Ordering::Relaxed);
+        while left > 0 {
+            match self.left.compare_exchange(left, left - 1, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => left = now,
+            }
+        }
+        false
     }
 
     fn take(&self) {
@@ -174,13 +192,14 @@ impl Tokens {
 /// Mutants: `no_publish_fence`, `no_look_fence`.
 #[test]
 fn notify_one_against_wait() {
-    model(Tokens::none, &[Tokens::take, Tokens::give]);
+    model(3, Tokens::none, &[Tokens::take, Tokens::give]);
 }
 
 /// Mutant: `stale_commit_keeps_wake`.
 #[test]
 fn two_notify_one_against_two_waits() {
     model(
+        2,
         Tokens::none,
         &[Tokens::take, Tokens::take, |tokens| {
             tokens.give();

@@ -8,10 +8,13 @@
 
 #![cfg(layby_loom)]
 
+mod models;
+
 use layby::mutex::{RawFairMutex, RawMutex};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
+use models::explore;
 use std::time::Instant;
 
 /// What both words have in common.
@@ -90,9 +93,7 @@ fn model<L: Lock>(preemptions: usize, ways: &'static [Way<L>], expire: bool)
 where
     L::Ticket: 'static,
 {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.check(move || {
+    explore(preemptions, move || {
         let counter = Arc::new(Counter { lock: L::new(), count: UnsafeCell::new(0) });
         let mut threads: Vec<_> = ways
             .iter()

@@ -59,7 +59,7 @@
 
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
-    const_outside_models, hint,
+    const_outside_models, hint, mutant,
 };
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
 use core::{fmt, marker::PhantomData, ptr};
@@ -211,7 +211,7 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     fn wait(&mut self, deadline: Option<Instant>) -> bool {
         let since = Instant::now();
-        self.leaves = if cfg!(layby_mutant = "waiter_forgets_waiters") { 0 } else { WAITERS };
+        self.leaves = if mutant!("waiter_forgets_waiters") { 0 } else { WAITERS };
         loop {
             let outcome = H::table().wait_if_at(self.key(), deadline, false, || self.may_sleep());
             if self.look_for_it() {
