@@ -184,5 +184,5 @@ fn fair_timed_lock_against_unlock() {
 
 #[test]
 fn fair_timed_lock_against_lock_and_unlock() {
-    model::<RawFairMutex>(2, &[lock, lock, RawFairMutex::lock_timed], true);
+    model::<RawFairMutex>(1, &[lock, lock, RawFairMutex::lock_timed], true);
 }

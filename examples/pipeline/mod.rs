@@ -20,10 +20,11 @@
 //!
 //! So each entry has one owner at any time, and an advance, which releases, hands it to the next, who acquires it.
 
-#![allow(dead_code, reason = "the example and the tests use different parts")]
+#![allow(dead_code, unreachable_pub, reason = "the example and the tests use different parts")]
 
 use layby::eventcount::{EventCount, Sequencer};
 use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A ring of entries and the counts of who is where.
@@ -34,9 +35,13 @@ pub struct Pipeline<T> {
     counts: Box<[Line]>,
 }
 
-/// A count on a cache line of its own: producers and stages advance at the same time.
+/// A stage's count, on a cache line of its own: producers and stages advance at the same time.
 #[repr(align(128))]
-struct Line(EventCount);
+struct Line {
+    count: EventCount,
+    /// Whether a thread runs the stage.
+    taken: AtomicBool,
+}
 
 // SAFETY: an entry is touched by one thread at a time (R1 to R3), so sharing the pipeline sends entries between threads.
 #[allow(unsafe_code)]
@@ -58,18 +63,18 @@ impl<T: Default> Pipeline<T> {
         Self {
             entries: (0..capacity).map(|_| UnsafeCell::default()).collect(),
             drawn: Sequencer::new(),
-            counts: (0..=stages).map(|_| Line(EventCount::new())).collect(),
+            counts: (0..=stages).map(|_| Line { count: EventCount::new(), taken: AtomicBool::new(false) }).collect(),
         }
     }
 }
 
 impl<T> Pipeline<T> {
     fn published(&self) -> &EventCount {
-        &self.counts[0].0
+        &self.counts[0].count
     }
 
     fn freed(&self) -> &EventCount {
-        &self.counts[self.counts.len() - 1].0
+        &self.counts[self.counts.len() - 1].count
     }
 
     fn capacity(&self) -> u64 {
@@ -127,21 +132,22 @@ impl<T> Pipeline<T> {
 
     /// Stops everything at once: producers and stages return, and what is in the ring stays there.
     pub fn close(&self) {
-        self.counts.iter().for_each(|line| line.0.close());
+        self.counts.iter().for_each(|line| line.count.close());
     }
 
     /// Works on every entry as stage `stage`, counted from 0, until the pipeline has [finished](Self::finish) or closed;
-    /// returns how many entries it worked on. Only one thread may run a stage.
+    /// returns how many entries it worked on.
     ///
     /// `work` is called with batches of entries that are ready, at most `batch` at a time; the next stage, or the
     /// producers, can go on after each.
     ///
     /// # Panics
-    /// If `work` panics: then the pipeline is closed.
+    /// If the stage has been run before; or if `work` panics: then the pipeline is closed.
     pub fn run_stage(&self, stage: usize, batch: u64, mut work: impl FnMut(&mut T)) -> u64 {
-        let (before, mine) = (&self.counts[stage].0, &self.counts[stage + 1].0);
+        let (before, Line { count: mine, taken }) = (&self.counts[stage].count, &self.counts[stage + 1]);
+        assert!(!taken.swap(true, Ordering::Relaxed), "stage {stage} has one worker (R3)");
         let unfinished = CloseOnDrop(self);
-        let mut done = mine.read();
+        let mut done = 0;
         loop {
             let ready = before.await_at_least(done + 1);
             if ready == done {
