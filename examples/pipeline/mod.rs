@@ -25,6 +25,7 @@
 use layby::eventcount::{EventCount, Sequencer};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Instant;
 
 /// A ring of entries and the counts of who is where.
@@ -81,6 +82,12 @@ impl<T> Pipeline<T> {
         self.entries.len() as u64
     }
 
+    /// How much more room than it needs a producer waits for, once it has to wait, so that it does not have to again for
+    /// each entry. It will come: all of it is room for entries that were drawn before, whose producers wait for less.
+    fn slack(&self, n: u64) -> u64 {
+        (self.capacity() / 4).min(self.capacity() - n)
+    }
+
     /// Publishes `n` entries, each filled by `fill`; waits for room. Any number of threads may publish at a time.
     ///
     /// # Panics
@@ -89,7 +96,7 @@ impl<T> Pipeline<T> {
         assert!(n <= self.capacity());
         let first = self.drawn.tickets(n);
         let needed = (first + n).saturating_sub(self.capacity());
-        let room = self.freed().await_at_least(needed) >= needed;
+        let room = self.freed().read() >= needed || await_politely(self.freed(), needed + self.slack(n)) >= needed;
         self.fill(first, n, room, fill)
     }
 
@@ -149,7 +156,7 @@ impl<T> Pipeline<T> {
         let unfinished = CloseOnDrop(self);
         let mut done = 0;
         loop {
-            let ready = before.await_at_least(done + 1);
+            let ready = await_politely(before, done + 1);
             if ready == done {
                 // Closed, and nothing is left: so it is for the next stage.
                 std::mem::forget(unfinished);
@@ -170,6 +177,15 @@ impl<T> Pipeline<T> {
         // SAFETY: the caller is the one owner of this sequence number's entry now (R1, R2).
         touch(unsafe { &mut *self.entries[index as usize].get() });
     }
+}
+
+/// Waits for `value`, after it has let others run once: with more threads than cores that is often all it takes for a
+/// whole batch to be ready, and cheaper than to sleep and be woken for its first entry.
+fn await_politely(count: &EventCount, value: u64) -> u64 {
+    if count.read() < value {
+        thread::yield_now();
+    }
+    count.await_at_least(value)
 }
 
 /// Closes the pipeline if a closure panics in the middle, so that nobody waits for what will never come.
