@@ -195,7 +195,6 @@ fn notify_one_against_wait() {
     model(3, Tokens::none, &[Tokens::take, Tokens::give]);
 }
 
-/// Mutant: `stale_commit_keeps_wake`.
 #[test]
 fn two_notify_one_against_two_waits() {
     model(
@@ -206,4 +205,35 @@ fn two_notify_one_against_two_waits() {
             tokens.give();
         }],
     );
+}
+
+/// A notification that has let one waiter go must not keep a later one from another: both return. The second waiter
+/// says when it is prepared; if it is late, all are notified. Mutant: `stale_commit_keeps_wake`.
+#[test]
+fn a_waiter_that_may_go_takes_no_wake_up_along() {
+    explore(3, || {
+        let point: &'static WaitPoint = Box::leak(Box::new(WaitPoint::new()));
+        let (prepared, over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let first = point.prepare();
+        let first = thread::spawn(move || first.commit());
+        let second = {
+            let (prepared, over) = (prepared.clone(), over.clone());
+            thread::spawn(move || {
+                let second = point.prepare();
+                prepared.store(1, Ordering::Relaxed);
+                if over.load(Ordering::Relaxed) == 0 {
+                    second.commit();
+                }
+            })
+        };
+        point.notify_one();
+        if prepared.load(Ordering::Relaxed) == 1 {
+            point.notify_one();
+        } else {
+            over.store(1, Ordering::Relaxed);
+            point.notify_all();
+        }
+        first.join().unwrap();
+        second.join().unwrap();
+    });
 }

@@ -177,9 +177,9 @@ impl<H: Home> RawMutex<H> {
         }
     }
 
-    /// What the starving one waits on. The others wait on the address itself.
+    /// What the starving one waits on. The others wait on the address itself, whose slot in a model is that of ticket 0.
     fn starving_key(this: *const Self) -> Key {
-        Key::ticket_at(this, 0)
+        Key::ticket_at(this, 1)
     }
 }
 
