@@ -48,7 +48,11 @@ fn explore<const N: usize>(preemptions: usize, deadlines: Deadlines, permits: u6
             });
             let change: i64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
             assert_eq!(semaphore.waiters(), 0, "somebody is left in line");
-            assert_eq!(semaphore.available().cast_signed(), permits.cast_signed() + change, "permits were lost or made");
+            assert_eq!(
+                semaphore.available().cast_signed(),
+                permits.cast_signed() + change,
+                "permits were lost or made"
+            );
         });
         roles.reverse();
     }
