@@ -98,7 +98,7 @@ impl<H: Home> Semaphore<H> {
     /// Takes `n` permits at once, and waits for them if need be. Taking none succeeds at once.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn take_many(&self, n: u64) {
         if let Some(n) = some_permits(n) {
             self.line.take(n);
@@ -114,7 +114,7 @@ impl<H: Home> Semaphore<H> {
     /// that did go to whoever is next in line.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn take_many_timeout(&self, n: u64, timeout: Duration) -> bool {
         // No clock is read for a permit that is there.
         self.try_take_many(n) || self.take_many_until(n, deadline::after(timeout))
@@ -123,7 +123,7 @@ impl<H: Home> Semaphore<H> {
     /// As [`take_many_timeout`](Self::take_many_timeout), until `deadline` at the latest.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn take_many_deadline(&self, n: u64, deadline: Instant) -> bool {
         self.try_take_many(n) || self.take_many_until(n, Some(deadline))
     }
@@ -196,7 +196,7 @@ impl<H: Home> Semaphore<H> {
     /// Takes `n` permits that are put back when the guard is dropped.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn acquire_many(&self, n: u64) -> Permit<'_, H> {
         self.take_many(n);
         Permit::new(self, n)
@@ -210,7 +210,7 @@ impl<H: Home> Semaphore<H> {
     /// As [`acquire_many`](Self::acquire_many), for `timeout` at the longest.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn acquire_many_timeout(&self, n: u64, timeout: Duration) -> Option<Permit<'_, H>> {
         self.take_many_timeout(n, timeout).then(|| Permit::new(self, n))
     }
