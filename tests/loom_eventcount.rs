@@ -208,7 +208,7 @@ fn two_notify_one_against_two_waits() {
 }
 
 /// A notification that has let one waiter go must not keep a later one from another: both return. The second waiter
-/// says when it is prepared; if it is late, all are notified. Mutant: `stale_commit_keeps_wake`.
+/// says when it is prepared; if it is late, all are notified. Mutant: `keeps_wake`.
 #[test]
 fn a_waiter_that_may_go_takes_no_wake_up_along() {
     explore(3, || {
