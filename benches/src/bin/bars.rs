@@ -1,0 +1,110 @@
+//! Measures every bar and says which are reached. See `--help`.
+
+use clap::Parser;
+use layby_bench::bars::measure::{Effort, Finding, Verdict};
+use layby_bench::bars::{GROUPS, Group};
+use layby_bench::machine::Machine;
+use layby_bench::table::Table;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What layby must reach, measured on this machine.
+///
+/// Each bar is a ratio of two things measured in turns within this process: ours, theirs, theirs, ours, … The table
+/// shows the median ratio, the middle half of the rounds, the bar, and the verdict:
+///
+///   ok         the middle half of the rounds reaches the bar;
+///   SHORT      the middle half misses it;
+///   too noisy  the middle half straddles it: the machine is busy, or the bar is just about reached.
+///
+/// Exits with 1 if a bar falls short.
+#[derive(Parser)]
+#[command(name = "bars", verbatim_doc_comment)]
+struct Arguments {
+    /// Only the groups whose name contains this; may be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Show the groups of bars and leave
+    #[arg(long)]
+    list: bool,
+    /// Rounds for each pair: more of them make the middle half steadier
+    #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    rounds: u32,
+    /// Write every ratio of every round to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    machine: &'a Machine,
+    findings: &'a [Finding],
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if arguments.list {
+        let mut table = Table::new(["group", "what it measures"]);
+        GROUPS.iter().for_each(|group| table.row([group.name, group.about]));
+        print!("{table}");
+        return ExitCode::SUCCESS;
+    }
+    let wanted = |group: &&Group| {
+        arguments.only.is_empty() || arguments.only.iter().any(|name| group.name.contains(name.as_str()))
+    };
+    let groups: Vec<_> = GROUPS.iter().filter(wanted).collect();
+    if groups.is_empty() {
+        eprintln!("error: no group is called {}; --list shows them", arguments.only.join(" or "));
+        return ExitCode::from(2);
+    }
+    let machine = Machine::here(command_line());
+    println!("{}", machine.describe());
+    let effort = Effort { rounds: arguments.rounds as usize, slice: Duration::from_millis(4) };
+    let begun = Instant::now();
+    let mut findings = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        eprintln!("[{}/{}] {}: {}", index + 1, groups.len(), group.name, group.about);
+        findings.extend((group.measure)(effort));
+    }
+    print!("\n{}", render(&findings));
+    let count = |verdict| findings.iter().filter(|finding| finding.verdict() == verdict).count();
+    let (ok, short, noisy) = (count(Verdict::Ok), count(Verdict::Short), count(Verdict::TooNoisy));
+    println!("\n{ok} ok, {short} short, {noisy} too noisy, in {:.0} s", begun.elapsed().as_secs_f64());
+    if noisy > 0 {
+        println!("too noisy: run it again when nothing else runs, or with more --rounds");
+    }
+    if let Some(path) = &arguments.record {
+        let record = Record { machine: &machine, findings: &findings };
+        let json = serde_json::to_string(&record).expect("a record is plain data");
+        if let Err(error) = std::fs::write(path, json) {
+            eprintln!("error: cannot write {}: {error}", path.display());
+            return ExitCode::from(2);
+        }
+    }
+    if short > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn command_line() -> String {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    format!("cargo run --release -p layby-bench --bin bars -- {}", arguments.join(" "))
+        .trim_end_matches([' ', '-'])
+        .to_string()
+}
+
+fn render(findings: &[Finding]) -> Table {
+    let mut table = Table::new(["what", "against", "ratio", "spread", "bar", "verdict"]);
+    for finding in findings {
+        let (low, high) = finding.spread();
+        table.row([
+            finding.what.clone(),
+            finding.against.clone(),
+            format!("{:.3}", finding.ratio()),
+            format!("{low:.3} .. {high:.3}"),
+            finding.bound.to_string(),
+            finding.verdict().to_string(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,1 @@
+//! This crate's own types.
