@@ -122,11 +122,11 @@ fn calibrate(side: Side<'_>, slice: Duration) -> u64 {
 /// from round to round, so that whatever else the machine does hits all alike.
 pub fn interleave(sides: &mut [Side<'_>], effort: Effort) -> Vec<Vec<f64>> {
     let counts: Vec<u64> = sides.iter_mut().map(|side| calibrate(side, effort.slice)).collect();
-    let mut seconds = vec![vec![0.0; effort.rounds]; sides.len()];
+    let mut seconds = vec![Vec::with_capacity(effort.rounds); sides.len()];
     for round in 0..effort.rounds {
         for turn in 0..sides.len() {
             let side = (turn + round) % sides.len();
-            seconds[side][round] = sides[side](counts[side]).as_secs_f64() / counts[side] as f64;
+            seconds[side].push(sides[side](counts[side]).as_secs_f64() / counts[side] as f64);
         }
     }
     seconds
