@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 pub mod atomic;
+mod line;
+pub mod sema;
 mod sync;
 pub mod sys;
 pub mod wait_table;

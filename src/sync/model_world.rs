@@ -13,7 +13,9 @@ pub(crate) use loom::cell;
 
 pub(crate) mod atomic {
     pub use super::checker::sync::atomic::AtomicU32;
-    pub(crate) use super::checker::sync::atomic::{AtomicPtr, Ordering, fence};
+    #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+    pub(crate) use super::checker::sync::atomic::AtomicU64;
+    pub(crate) use super::checker::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 }
 
 pub(crate) mod hint {

@@ -2,7 +2,9 @@
 
 pub(crate) mod atomic {
     pub use core::sync::atomic::AtomicU32;
-    pub(crate) use core::sync::atomic::{AtomicPtr, Ordering, fence};
+    #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+    pub(crate) use core::sync::atomic::AtomicU64;
+    pub(crate) use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 }
 
 pub(crate) use super::unchecked_cell as cell;

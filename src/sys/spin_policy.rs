@@ -3,6 +3,8 @@
 //! A hand-over to a thread that is looking costs a cache miss; one to a sleeper costs two system calls and, on an idle
 //! CPU, the way out of its idle state. So a waiter looks for about as long as a sleep and a wake-up would cost, unless
 //! that takes the CPU from the thread it waits for: with one CPU, or with as many spinners as CPUs, it sleeps at once.
+//! What other processes do to the CPUs cannot be seen, but it can be felt: a thread whose spinning has not paid several
+//! times in a row sleeps at once too, and only tries again now and then.
 
 use crate::sync::{hint, thread};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -47,9 +49,25 @@ impl Drop for Crowd {
     }
 }
 
+/// A thread that has spun in vain this often in a row stops spinning. Arbitrary: one may be bad luck.
+const VAIN_LIMIT: u32 = 3;
+
+/// Of that thread's waits, one in so many spins again: at worst it then spends SPIN_TIME / 64, 0.3 us, a wait. Arbitrary.
+const TRY_AGAIN: u32 = 64;
+
+std::thread_local! {
+    /// How often the thread has spun, or would have spun, in vain since it last paid.
+    static IN_VAIN: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
+}
+
 /// Looks until `ready` or until it does not pay any more; returns the last look.
 pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
     if cfg!(any(layby_loom, layby_shuttle)) || super::cpus::count() == 1 {
+        return ready();
+    }
+    let in_vain = IN_VAIN.get();
+    if in_vain >= VAIN_LIMIT && in_vain % TRY_AGAIN != 0 {
+        IN_VAIN.set(in_vain.wrapping_add(1));
         return ready();
     }
     let crowd = join_crowd();
@@ -60,11 +78,13 @@ pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
     loop {
         for _ in 0..PAUSES_PER_LOOK {
             if ready() {
+                IN_VAIN.set(0);
                 return true;
             }
             hint::spin_loop();
         }
         if start.elapsed() >= SPIN_TIME {
+            IN_VAIN.set(in_vain.wrapping_add(1));
             return ready();
         }
     }

@@ -1,9 +1,12 @@
 //! Where a table's slots live: in a static, or on the heap.
 
 use super::pop_stack::Slot;
-use crate::sync::hint;
+use crate::sync::{
+    atomic::{AtomicUsize, Ordering},
+    hint,
+};
 use crate::sys::fork;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::AtomicU32;
 
 /// Slots in a static, for a [`WaitTable`](super::WaitTable) that needs no heap: page-aligned, as in the paper.
 ///
@@ -19,7 +22,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 #[repr(C, align(4096))]
 pub struct Slots<const N: usize> {
     slots: [Slot; N],
-    generation: Generation,
+    state: State,
 }
 
 #[cfg(not(any(layby_loom, layby_shuttle)))]
@@ -28,7 +31,13 @@ impl<const N: usize> Slots<N> {
     #[allow(clippy::new_without_default, reason = "a static has no use for `Default`")]
     pub const fn new() -> Self {
         const { assert!(N.is_power_of_two(), "the number of slots must be a power of two") };
-        Self { slots: [const { Slot::new() }; N], generation: Generation::new() }
+        Self { slots: [const { Slot::new() }; N], state: State::new() }
+    }
+
+    /// [`Bank::look`] in a static of known size: the loads are all at offsets from one address.
+    #[inline(always)]
+    pub(super) fn look(&self, hash: u32) -> usize {
+        self.slots[hash as usize & (N - 1)].look()
     }
 }
 
@@ -45,24 +54,24 @@ pub(super) enum Bank {
     #[cfg(not(any(layby_loom, layby_shuttle)))]
     Static {
         slots: &'static [Slot],
-        generation: &'static Generation,
+        state: &'static State,
     },
     Owned {
         slots: Box<[Slot]>,
-        generation: Box<Generation>,
+        state: Box<State>,
     },
 }
 
 impl Bank {
     #[cfg(not(any(layby_loom, layby_shuttle)))]
     pub(super) const fn in_static<const N: usize>(bank: &'static Slots<N>) -> Self {
-        Self::Static { slots: &bank.slots, generation: &bank.generation }
+        Self::Static { slots: &bank.slots, state: &bank.state }
     }
 
     pub(super) fn owned(slots: usize) -> Self {
         assert!(slots.is_power_of_two(), "the number of slots must be a power of two, not {slots}");
         let slots = (0..slots).map(|_| Slot::new()).collect();
-        Self::Owned { slots, generation: Box::new(Generation::current()) }
+        Self::Owned { slots, state: Box::new(State::current()) }
     }
 
     #[inline(always)]
@@ -74,11 +83,12 @@ impl Bank {
         }
     }
 
-    fn generation(&self) -> &Generation {
+    #[inline(always)]
+    pub(super) fn state(&self) -> &State {
         match self {
             #[cfg(not(any(layby_loom, layby_shuttle)))]
-            Self::Static { generation, .. } => generation,
-            Self::Owned { generation, .. } => generation,
+            Self::Static { state, .. } => state,
+            Self::Owned { state, .. } => state,
         }
     }
 
@@ -86,9 +96,9 @@ impl Bank {
     #[inline]
     pub(super) fn enter(&self) {
         fork::watch();
-        if !self.generation().is_current() {
-            self.generation().renew(self.slots());
-            while !self.generation().is_current() {
+        if !self.state().generation.is_current() {
+            self.state().generation.renew(self.slots());
+            while !self.state().generation.is_current() {
                 hint::spin_loop();
             }
         }
@@ -97,7 +107,41 @@ impl Bank {
     /// Whether the elements in the bank are this process' own. If they are not, nobody waits.
     #[inline]
     pub(super) fn is_current(&self) -> bool {
-        self.generation().is_current()
+        self.state().generation.is_current()
+    }
+}
+
+/// What a bank has besides slots.
+pub(super) struct State {
+    generation: Generation,
+    alerts: AtomicUsize,
+}
+
+impl State {
+    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    const fn new() -> Self {
+        Self { generation: Generation::new(), alerts: AtomicUsize::new(0) }
+    }
+
+    fn current() -> Self {
+        Self { generation: Generation::current(), alerts: AtomicUsize::new(0) }
+    }
+
+    /// How many reasons there are, besides waiters, for the table's primitives to leave their fast paths.
+    #[inline(always)]
+    pub(super) fn alerts(&self) -> usize {
+        // Ordering: SeqCst, as the look at a slot.
+        self.alerts.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn raise_alert(&self) {
+        // Ordering: SeqCst; in one order with the looks.
+        self.alerts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn lower_alert(&self) {
+        // Ordering: relaxed; an alert that is seen too long costs a look.
+        self.alerts.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

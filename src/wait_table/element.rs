@@ -96,11 +96,12 @@ impl Element {
         self.gate.load(Ordering::Acquire) == NOTIFIED
     }
 
-    /// Waits until notified (`true`) or until the deadline has passed (`false`); spins a little before it sleeps.
+    /// Waits until notified (`true`) or until the deadline has passed (`false`); spins a little before it sleeps, if it
+    /// may.
     ///
     /// Only the owner calls it, and only while the element is on a chain or in somebody's hands.
-    pub(super) fn wait<B: Backend>(&self, deadline: Option<Instant>) -> bool {
-        if spin_policy::spin_until(|| self.is_notified()) {
+    pub(super) fn wait<B: Backend>(&self, deadline: Option<Instant>, may_spin: bool) -> bool {
+        if may_spin && spin_policy::spin_until(|| self.is_notified()) {
             return true;
         }
         // Ordering: nothing to release; acquire on failure, as in `is_notified`.

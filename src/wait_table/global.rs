@@ -1,18 +1,76 @@
 //! The one static table, and the functions that use it.
 
 use super::{Armed, Key, WaitOutcome, WaitTable};
-use crate::sync::world_static;
+use crate::sync::{fence_before_look, fence_before_look_seqcst, world_static};
 use crate::sys::Native;
 use std::time::{Duration, Instant};
+
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+static SLOTS: super::Slots<{ WaitTable::<Native>::DEFAULT_SLOTS }> = super::Slots::new();
 
 world_static! {
     /// The global table: 4096 slots in 32 KiB of static memory, page-aligned, on the platform's own backend.
     pub fn global() -> &'static WaitTable<Native> {
-        const {{
-            static SLOTS: super::Slots<{ WaitTable::<Native>::DEFAULT_SLOTS }> = super::Slots::new();
-            WaitTable::from_slots(&SLOTS)
-        }}
+        const { WaitTable::from_slots(&SLOTS) }
         model { WaitTable::with_slots(4) }
+    }
+}
+
+/// Where a primitive's waiters wait: the type that stands for a static table.
+///
+/// A primitive with a `Home` costs no memory for it. [`Global`] is every primitive's default; one of your own keeps its
+/// waiters apart from all others, or puts them on another backend.
+///
+/// ```
+/// use layby::sys::{Park};
+/// use layby::wait_table::{Home, Slots, WaitTable};
+///
+/// struct Private;
+/// impl Home for Private {
+///     type Backend = Park;
+///     fn table() -> &'static WaitTable<Park> {
+///         static SLOTS: Slots<64> = Slots::new();
+///         static TABLE: WaitTable<Park> = WaitTable::from_slots(&SLOTS);
+///         &TABLE
+///     }
+/// }
+/// let semaphore = layby::sema::Semaphore::<Private>::new_in(1);
+/// semaphore.take();
+/// ```
+pub trait Home: Send + Sync + 'static {
+    /// How the table's waiters sleep.
+    type Backend: crate::sys::Backend;
+
+    /// The table, the same one at every call.
+    fn table() -> &'static WaitTable<Self::Backend>;
+
+    /// The notifier's look at the slot of a key with this hash: not 0 if somebody may wait there. For a home that can do
+    /// it faster than its table.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn look(hash: u32) -> usize {
+        Self::table().look(hash)
+    }
+}
+
+/// The home of everything that does not say otherwise: [the global table](global).
+#[derive(Debug, Clone, Copy)]
+pub struct Global;
+
+impl Home for Global {
+    type Backend = Native;
+
+    #[inline(always)]
+    fn table() -> &'static WaitTable<Native> {
+        global()
+    }
+
+    /// A crate knows the address of another crate's static, but not its value: through the table, it would have to load
+    /// where the slots are and how many.
+    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    #[inline(always)]
+    fn look(hash: u32) -> usize {
+        SLOTS.look(hash)
     }
 }
 
@@ -59,14 +117,16 @@ pub fn location_wait_deadline(key: impl Into<Key>, deadline: Instant) -> WaitOut
 /// [`WaitTable::wake_all`].
 #[inline]
 pub fn location_wake_all(key: impl Into<Key>) -> usize {
-    global().wake_all(key)
+    fence_before_look();
+    wake_looked_at(key.into().hash())
 }
 
 /// As [`location_wake_all`] without its fence, for callers that changed the condition by a `SeqCst` store or
 /// read-modify-write. See [`WaitTable::wake_all_seqcst`].
 #[inline]
 pub fn location_wake_all_seqcst(key: impl Into<Key>) -> usize {
-    global().wake_all_seqcst(key)
+    fence_before_look_seqcst();
+    wake_looked_at(key.into().hash())
 }
 
 /// Waits until `condition` holds. See [`WaitTable::wait_until`].
@@ -110,4 +170,9 @@ pub fn wait_until_timeout(key: impl Into<Key>, timeout: Duration, condition: imp
 /// Arms the calling thread for `key`: check the condition, then [wait](Armed::wait). See [`Armed`].
 pub fn arm(key: impl Into<Key>) -> Armed {
     global().arm(key)
+}
+
+#[inline(always)]
+fn wake_looked_at(hash: u32) -> usize {
+    if Global::look(hash) == 0 { 0 } else { global().wake_waiters(hash) }
 }

@@ -40,12 +40,18 @@ impl Key {
     /// cache line with their neighbours.
     #[inline]
     pub fn ticket<T: ?Sized>(location: &T, ticket: u64) -> Self {
-        Self { address: core::ptr::from_ref(location).addr(), kind: Kind::Ticket(ticket) }
+        Self::ticket_at(core::ptr::from_ref(location), ticket)
+    }
+
+    /// As [`ticket`](Self::ticket), for a location that may be gone.
+    #[inline]
+    pub fn ticket_at<T: ?Sized>(location: *const T, ticket: u64) -> Self {
+        Self { address: location.addr(), kind: Kind::Ticket(ticket) }
     }
 
     /// The hash from which a table takes as many low bits as it needs.
     #[inline]
-    pub(super) fn hash(self) -> u32 {
+    pub(crate) fn hash(self) -> u32 {
         // The paper hashes the low 32 bits of an address.
         let address = self.address as u32;
         match self.kind {

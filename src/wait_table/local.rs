@@ -88,7 +88,7 @@ impl Local {
 
     /// Waits on the published element.
     fn wait<B: Backend>(&self, deadline: Option<Instant>) -> WaitOutcome {
-        if self.element.wait::<B>(deadline) {
+        if self.element.wait::<B>(deadline, true) {
             self.place.set(None);
             WaitOutcome::Woken
         } else {
@@ -163,7 +163,7 @@ impl<B: Backend> WaitTable<B> {
             None => soon,
         };
         let label = Label { key, selectable: false };
-        let ((), notified) = published::<B, _>(self.enter(key), label, |element| element.wait(until));
+        let ((), notified) = published::<B, _>(self.enter(key), label, |element| element.wait(until, true));
         if !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 }

@@ -70,8 +70,8 @@ mod table;
 #[cfg(not(any(layby_loom, layby_shuttle)))]
 pub use bank::Slots;
 pub use global::{
-    arm, global, location_wait, location_wait_deadline, location_wake_all, location_wake_all_seqcst, wait_until,
-    wait_until_deadline, wait_until_timeout,
+    Global, Home, arm, global, location_wait, location_wait_deadline, location_wake_all, location_wake_all_seqcst,
+    wait_until, wait_until_deadline, wait_until_timeout,
 };
 pub use key::Key;
 pub use local::Armed;

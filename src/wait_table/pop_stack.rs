@@ -88,11 +88,12 @@ impl Slot {
         }
     }
 
-    /// The notifier's look. Whoever calls it has put fence B, or a `SeqCst` change of the condition, before it.
+    /// The notifier's look: 0 if the slot is empty. Whoever calls it has put fence B, or a `SeqCst` change of the
+    /// condition, before it.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(super) fn look(&self) -> usize {
         // Ordering: SeqCst, for the notifier that has no fence of its own; see `sync::fence_before_look_seqcst`.
-        self.head.load(Ordering::SeqCst).is_null()
+        self.head.load(Ordering::SeqCst).addr()
     }
 
     /// Forgets all elements: those of a parent process, which do not exist in this one.

@@ -45,9 +45,9 @@ pub(super) struct Published<'a, B: Backend> {
 
 impl<B: Backend> Published<'_, B> {
     /// Waits until notified or until the deadline has passed. Returns at once in the child of a fork.
-    pub(super) fn wait(&self, deadline: Option<Instant>) {
+    pub(super) fn wait(&self, deadline: Option<Instant>, may_spin: bool) {
         if self.generation == fork::generation() {
-            self.element.wait::<B>(deadline);
+            self.element.wait::<B>(deadline, may_spin);
         }
     }
 }
@@ -80,19 +80,19 @@ pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u
                 let taken = picked.take(element);
                 picked.put_back::<B>();
                 if !taken {
-                    element.wait::<B>(None);
+                    element.wait::<B>(None, true);
                 }
                 return;
             }
             Pick::Empty => {
-                element.wait::<B>(None);
+                element.wait::<B>(None, true);
                 return;
             }
             Pick::Busy => hint::spin_loop(),
         }
     }
     wake_chain::<B>(slot);
-    element.wait::<B>(None);
+    element.wait::<B>(None, true);
 }
 
 /// Notifies every element of a slot, with the help of a picker if there is one; returns how many this call notified.

@@ -66,16 +66,16 @@ impl<B: Backend> WaitTable<B> {
     }
 
     #[inline(always)]
-    fn slot(&self, key: Key) -> &Slot {
+    fn slot(&self, hash: u32) -> &Slot {
         let slots = self.bank.slots();
-        &slots[key.hash() as usize & (slots.len() - 1)]
+        &slots[hash as usize & (slots.len() - 1)]
     }
 
     /// The slot to publish on.
     #[inline]
     pub(super) fn enter(&self, key: Key) -> &Slot {
         self.bank.enter();
-        self.slot(key)
+        self.slot(key.hash())
     }
 
     /// Waits until `condition` holds. It is evaluated by the calling thread only, any number of times; it may panic,
@@ -83,22 +83,29 @@ impl<B: Backend> WaitTable<B> {
     ///
     /// Whoever makes it true must then call [`wake_all`](Self::wake_all) with an equal key.
     pub fn wait_until(&self, key: impl Into<Key>, condition: impl FnMut() -> bool) {
-        self.wait_until_at(key.into(), None, condition);
+        self.wait_until_at(key.into(), None, condition, || true);
     }
 
     /// As [`wait_until`](Self::wait_until), until `deadline` at the latest: `false` if it passed and the condition still
     /// did not hold.
     pub fn wait_until_deadline(&self, key: impl Into<Key>, deadline: Instant, condition: impl FnMut() -> bool) -> bool {
-        self.wait_until_at(key.into(), Some(deadline), condition)
+        self.wait_until_at(key.into(), Some(deadline), condition, || true)
     }
 
     /// As [`wait_until`](Self::wait_until), for `timeout` at the longest: `false` if it passed and the condition still
     /// did not hold. A timeout too long for the clock means for ever.
     pub fn wait_until_timeout(&self, key: impl Into<Key>, timeout: Duration, condition: impl FnMut() -> bool) -> bool {
-        self.wait_until_at(key.into(), deadline::after(timeout), condition)
+        self.wait_until_at(key.into(), deadline::after(timeout), condition, || true)
     }
 
-    fn wait_until_at(&self, key: Key, deadline: Option<Instant>, mut condition: impl FnMut() -> bool) -> bool {
+    /// The loop of every form with a condition. `may_spin` says, round by round, whether the caller's turn is near.
+    pub(crate) fn wait_until_at(
+        &self,
+        key: Key,
+        deadline: Option<Instant>,
+        mut condition: impl FnMut() -> bool,
+        mut may_spin: impl FnMut() -> bool,
+    ) -> bool {
         let label = Label { key, selectable: false };
         loop {
             if condition() {
@@ -111,7 +118,7 @@ impl<B: Backend> WaitTable<B> {
                 // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
                 let held = !cfg!(layby_mutant = "no_ratify") && condition();
                 if !held {
-                    element.wait(deadline);
+                    element.wait(deadline, may_spin());
                 }
                 held
             });
@@ -146,7 +153,7 @@ impl<B: Backend> WaitTable<B> {
         let (waited, notified) = published::<B, _>(self.enter(key), label, |element| {
             let waited = still();
             if waited {
-                element.wait(deadline);
+                element.wait(deadline, true);
             }
             waited
         });
@@ -164,7 +171,7 @@ impl<B: Backend> WaitTable<B> {
     #[inline]
     pub fn wake_all(&self, key: impl Into<Key>) -> usize {
         fence_before_look();
-        self.wake_slot(key.into())
+        self.wake_slot(key.into().hash())
     }
 
     /// As [`wake_all`](Self::wake_all) without its fence, for callers that changed the condition by a `SeqCst` store or
@@ -172,19 +179,39 @@ impl<B: Backend> WaitTable<B> {
     #[inline]
     pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
         fence_before_look_seqcst();
-        self.wake_slot(key.into())
+        self.wake_slot(key.into().hash())
     }
 
     #[inline(always)]
-    fn wake_slot(&self, key: Key) -> usize {
-        let slot = self.slot(key);
-        if slot.is_empty() { 0 } else { self.wake_waiters(slot) }
+    fn wake_slot(&self, hash: u32) -> usize {
+        if self.look(hash) == 0 { 0 } else { self.wake_waiters(hash) }
+    }
+
+    /// The notifier's look.
+    #[inline(always)]
+    pub(super) fn look(&self, hash: u32) -> usize {
+        self.slot(hash).look()
+    }
+
+    /// See [`raise_alert`](Self::raise_alert).
+    #[inline(always)]
+    pub(crate) fn alerts(&self) -> usize {
+        self.bank.state().alerts()
+    }
+
+    /// Makes every primitive of this table that looks for alerts take its slow path, until the alert is lowered.
+    pub(crate) fn raise_alert(&self) {
+        self.bank.state().raise_alert();
+    }
+
+    pub(crate) fn lower_alert(&self) {
+        self.bank.state().lower_alert();
     }
 
     #[cold]
     #[inline(never)]
-    fn wake_waiters(&self, slot: &Slot) -> usize {
-        if self.bank.is_current() { wake_chain::<B>(slot) } else { 0 }
+    pub(super) fn wake_waiters(&self, hash: u32) -> usize {
+        if self.bank.is_current() { wake_chain::<B>(self.slot(hash)) } else { 0 }
     }
 
     /// Wakes the thread that has waited longest on `key` by [`wait_if`](Self::wait_if); threads that wait on it in
@@ -195,8 +222,8 @@ impl<B: Backend> WaitTable<B> {
     pub fn wake_one(&self, key: impl Into<Key>) -> usize {
         let key = key.into();
         fence_before_look();
-        let slot = self.slot(key);
-        if slot.is_empty() || !self.bank.is_current() { 0 } else { wake_one_of::<B>(slot, key) }
+        let slot = self.slot(key.hash());
+        if slot.look() == 0 || !self.bank.is_current() { 0 } else { wake_one_of::<B>(slot, key) }
     }
 }
 
@@ -208,7 +235,7 @@ impl<B: Backend> Default for WaitTable<B> {
 
 impl<B: Backend> fmt::Debug for WaitTable<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let occupied = self.bank.slots().iter().filter(|slot| !slot.is_empty()).count();
+        let occupied = self.bank.slots().iter().filter(|slot| slot.look() != 0).count();
         f.debug_struct("WaitTable")
             .field("backend", &B::NAME)
             .field("slots", &self.slots())

@@ -1,0 +1,144 @@
+//! Tickets that nobody holds any more, and how they leave no trace.
+//!
+//! A thread that gives up holds a ticket somewhere in line. It must not swallow a permit, must not hold up those behind,
+//! and must leave at once. So the tickets become *abandoned*: always in exactly one place, in some thread's hands or in
+//! a marker. Whoever has them in hand settles them:
+//!
+//! ```text
+//! settle(first..=last)
+//!   S1  grant > first: a permit has come for them. Grant as many tickets more as these are: the permit goes on to the
+//!       next in line, and so do the permits that are still to come for the others. Done.
+//!   S2  ticket == last + 1: they are the last in line. Compare-and-swap ticket to first: given back. Then take out the
+//!       marker that ends with first - 1, if there is one, and settle that.
+//!   S3  join them with a neighbouring marker, if there is one, and start again.
+//!   S4  publish a marker.
+//!   S5  grant > first or ticket == last + 1 by now: take out a marker with any of these tickets and settle that. It is
+//!       gone: then someone else settles it. Done.
+//! post
+//!   P1  grant += n
+//!   P2  take out every marker with a ticket that this has granted: in hand, with grant > first; S1
+//! ```
+//!
+//! # Why nothing is lost
+//!
+//! The wrong interleaving without S5:
+//!
+//! ```text
+//! abandoner of ticket 5                 poster
+//! grant is 5: no permit yet
+//!                                       grant = 6: ticket 5 has its permit
+//!                                       no marker for 5: its owner will see it
+//! publish a marker for 5                (the permit is lost, 6 waits for ever)
+//! ```
+//!
+//! - **M1.** Publishing a marker and then loading `grant` (S4, S5), against adding to `grant` and then looking for a
+//!   marker (P1, P2; S1 is a post too): store buffering again, and all four are `SeqCst`. Either the abandoner sees the
+//!   grant, or the poster sees the marker. Both may: then the one that takes the marker out settles it.
+//! - **M2.** Publishing a marker and then loading `ticket` (S4, S5), against lowering `ticket` and then looking for a
+//!   marker (S2): the same.
+//!
+//! # Invariants
+//!
+//! - **L1.** Every ticket before `ticket` and not before `grant` has a thread that waits for it, or is abandoned and in
+//!   one marker or one thread's hands.
+//! - **L2.** `grant` counts the permits posted, and one for each abandoned ticket that was passed over by S1. The tickets
+//!   granted, less those passed over, are the permits given: none lost, none made.
+//! - **L3.** Permits go in the order of tickets: `grant` only grows, and S2 lowers `ticket` only over tickets that nobody
+//!   holds.
+//! - **L4.** When no thread is inside any call there is no marker, and `ticket <= grant`. Take the last abandoned ticket
+//!   `t`: no thread waits, so by L1 it is last in line or granted. Whoever published its marker looked at both (S5) after
+//!   publishing, and whoever changed either since looked for the marker (P2, S2); by M1 and M2 one of them found it.
+//!
+//! S2 needs no look at `grant` first: if a permit comes for `first` just before the compare-and-swap, it stays in the
+//! semaphore as an available one, and the next to take a ticket gets `first` and finds it granted.
+
+use super::{
+    Line,
+    markers::{self, Span},
+    word::Word,
+};
+use crate::sync::{atomic::Ordering, fence_before_look_seqcst};
+use crate::wait_table::Home;
+use core::{marker::PhantomData, ptr};
+
+/// The abandoned tickets of one line. A marker is an alert of the line's table, from before it is published until after
+/// it is taken out.
+pub(super) struct Abandoned<H: Home> {
+    address: usize,
+    home: PhantomData<fn() -> H>,
+}
+
+impl<H: Home> Abandoned<H> {
+    pub(super) fn of(line: *const Line<H>) -> Self {
+        Self { address: line.addr(), home: PhantomData }
+    }
+
+    fn publish(&self, span: Span) {
+        H::table().raise_alert();
+        markers::shard(self.address).publish(self.address, span);
+    }
+
+    /// Takes a marker out.
+    fn take(&self, find: impl FnOnce(&markers::Shard) -> Option<Span>) -> Option<Span> {
+        let span = if H::table().alerts() == 0 { None } else { find(markers::shard(self.address)) };
+        if span.is_some() {
+            H::table().lower_alert();
+        }
+        span
+    }
+
+    fn take_overlapping(&self, span: Span) -> Option<Span> {
+        self.take(|shard| shard.take_overlapping(self.address, span))
+    }
+
+    /// Takes out every marker with one of the `n` tickets from `first` on, which have just been granted; returns how
+    /// many tickets the markers had.
+    pub(super) fn take_granted(&self, first: Word, n: Word) -> Word {
+        let granted = Span { first, last: first.wrapping_add(n - 1) };
+        let mut passed_over: Word = 0;
+        while let Some(span) = self.take_overlapping(granted) {
+            passed_over = passed_over.wrapping_add(span.len());
+        }
+        passed_over
+    }
+}
+
+/// Settles the tickets `first..=last`, which the caller has in hand.
+#[cold]
+pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
+    let abandoned = Abandoned::of(ptr::from_ref(line));
+    let mut span = Span { first, last };
+    loop {
+        if line.is_granted(span.first) {
+            line.grant_more(span.len());
+            return;
+        }
+        let behind = span.last.wrapping_add(1);
+        // Ordering: SeqCst; the lowering of pair M2.
+        if line.ticket.compare_exchange(behind, span.first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            fence_before_look_seqcst();
+            let ahead = span.first.wrapping_sub(1);
+            match abandoned.take(|shard| shard.take_ending_with(abandoned.address, ahead)) {
+                Some(ending) if !cfg!(layby_mutant = "no_give_back_look") => span = ending,
+                _ => return,
+            }
+            continue;
+        }
+        if let Some(joined) = abandoned.take(|shard| shard.take_neighbour(abandoned.address, span)) {
+            span = joined;
+            continue;
+        }
+        abandoned.publish(span);
+        // Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
+        fence_before_look_seqcst();
+        let granted = line.is_granted(span.first) && !cfg!(layby_mutant = "no_granted_recheck");
+        let is_last = line.ticket.load(Ordering::SeqCst) == behind && !cfg!(layby_mutant = "no_last_recheck");
+        if !granted && !is_last {
+            return;
+        }
+        match abandoned.take_overlapping(span) {
+            Some(taken) => span = taken,
+            None => return,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Who has left a line without being last in it: markers of abandoned tickets, in cells that are never freed.
+//!
+//! A marker says: the tickets `first..=last` of the line at this address have no owner. Whoever takes a marker out takes
+//! these tickets over (see [`super::abandoned`]). Neighbouring tickets share one marker, so a line never has more
+//! markers than it has waiting threads.
+//!
+//! Cells stand in shards, chosen by the line's address. A marker is an alert of the line's table, so that a post, which
+//! must look for one each time, pays one load when there are none. A shard whose cells are all taken grows by a block that is
+//! never freed; only a thread that gives up ever allocates here.
+//!
+//! # A cell
+//!
+//! | state | meaning | next |
+//! |---|---|---|
+//! | version, `FREE` | no marker | `CLAIMED` by compare-and-swap, with the next version |
+//! | version, `CLAIMED` | its claimer writes the fields | `FULL`, stored by the claimer |
+//! | version, `FULL` | a marker | `FREE` by compare-and-swap, by whoever takes it |
+//!
+//! A taker reads the fields between its load of the state and its compare-and-swap. If that succeeds the fields are those
+//! of this version: they are rewritten only after a claim of the next version, which follows a take of this one, and two
+//! compare-and-swaps cannot both succeed on one `FULL`.
+
+use super::word::{AtomicWord, Word, before};
+use crate::sync::{
+    atomic::{AtomicUsize, Ordering},
+    const_outside_models, world_static,
+};
+use std::sync::OnceLock;
+
+/// Tickets without an owner, from `first` to `last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) first: Word,
+    pub(super) last: Word,
+}
+
+impl Span {
+    pub(super) fn len(self) -> Word {
+        self.last.wrapping_sub(self.first).wrapping_add(1)
+    }
+
+    fn overlaps(self, other: Self) -> bool {
+        !before(self.last, other.first) && !before(other.last, self.first)
+    }
+
+    /// The tickets of both, if they stand side by side.
+    fn joined(self, other: Self) -> Option<Self> {
+        if self.last.wrapping_add(1) == other.first {
+            Some(Self { first: self.first, last: other.last })
+        } else if other.last.wrapping_add(1) == self.first {
+            Some(Self { first: other.first, last: self.last })
+        } else {
+            None
+        }
+    }
+}
+
+const FREE: usize = 0;
+const CLAIMED: usize = 1;
+const FULL: usize = 2;
+const STATE: usize = 3;
+const VERSION: usize = 4;
+
+struct Cell {
+    state: AtomicUsize,
+    line: AtomicUsize,
+    first: AtomicWord,
+    last: AtomicWord,
+}
+
+impl Cell {
+    const_outside_models! {
+        fn new() -> Self {
+            Self {
+                state: AtomicUsize::new(FREE),
+                line: AtomicUsize::new(0),
+                first: AtomicWord::new(0),
+                last: AtomicWord::new(0),
+            }
+        }
+    }
+
+    fn try_fill(&self, line: usize, span: Span) -> bool {
+        // Ordering: relaxed; the compare-and-swap decides.
+        let seen = self.state.load(Ordering::Relaxed);
+        if seen & STATE != FREE {
+            return false;
+        }
+        let version = (seen & !STATE).wrapping_add(VERSION);
+        // Ordering: acquire; the last taker's reads of the fields lie before our writes.
+        if self.state.compare_exchange(seen, version | CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        // Ordering: relaxed; released by the store of FULL.
+        self.line.store(line, Ordering::Relaxed);
+        self.first.store(span.first, Ordering::Relaxed);
+        self.last.store(span.last, Ordering::Relaxed);
+        // Ordering: SeqCst; the publication of pairs M1 and M2 in `abandoned`.
+        self.state.store(version | FULL, Ordering::SeqCst);
+        true
+    }
+
+    /// Takes the marker out if `wanted`.
+    fn try_take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
+        // Ordering: SeqCst; the look of pairs M1 and M2 in `abandoned`. Acquires the fields.
+        let seen = self.state.load(Ordering::SeqCst);
+        if seen & STATE != FULL || self.line.load(Ordering::Relaxed) != line {
+            return None;
+        }
+        let span = Span { first: self.first.load(Ordering::Relaxed), last: self.last.load(Ordering::Relaxed) };
+        if !wanted(span) {
+            return None;
+        }
+        // Ordering: release; our reads of the fields lie before the next claimer's writes.
+        self.state
+            .compare_exchange(seen, (seen & !STATE) | FREE, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+            .then_some(span)
+    }
+}
+
+/// Cells of a shard's first block, and of each that it grows by. Arbitrary: more threads than that seldom give up on
+/// lines of one shard at the same time.
+const CELLS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 2 } else { 15 };
+
+/// Cells, and more cells once they have all been taken.
+struct Block {
+    cells: [Cell; CELLS],
+    more: OnceLock<Box<Block>>,
+}
+
+impl Block {
+    const_outside_models! {
+        fn new() -> Self {
+            Self { cells: cells(), more: OnceLock::new() }
+        }
+    }
+
+    fn fill(&self, line: usize, span: Span) {
+        if !self.cells.iter().any(|cell| cell.try_fill(line, span)) {
+            self.more.get_or_init(|| Box::new(Self::new())).fill(line, span);
+        }
+    }
+
+    fn take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
+        let mut block = self;
+        loop {
+            if let Some(span) = block.cells.iter().find_map(|cell| cell.try_take(line, wanted)) {
+                return Some(span);
+            }
+            block = block.more.get()?;
+        }
+    }
+}
+
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+const fn cells() -> [Cell; CELLS] {
+    [const { Cell::new() }; CELLS]
+}
+
+#[cfg(any(layby_loom, layby_shuttle))]
+fn cells() -> [Cell; CELLS] {
+    core::array::from_fn(|_| Cell::new())
+}
+
+/// The markers of the lines whose addresses fall here. Aligned so that a shard in use does not disturb its neighbours.
+#[repr(align(128))]
+pub(super) struct Shard {
+    block: Block,
+}
+
+impl Shard {
+    const_outside_models! {
+        fn new() -> Self {
+            Self { block: Block::new() }
+        }
+    }
+
+    /// Leaves a marker. The caller has raised the alert before.
+    pub(super) fn publish(&self, line: usize, span: Span) {
+        self.block.fill(line, span);
+    }
+
+    /// Takes out a marker with any of these tickets.
+    pub(super) fn take_overlapping(&self, line: usize, tickets: Span) -> Option<Span> {
+        self.block.take(line, &|span| span.overlaps(tickets))
+    }
+
+    /// Takes out a marker that stands next to these tickets, and joins them.
+    pub(super) fn take_neighbour(&self, line: usize, tickets: Span) -> Option<Span> {
+        self.block.take(line, &|span| span.joined(tickets).is_some()).and_then(|span| span.joined(tickets))
+    }
+
+    /// Takes out the marker that ends with this ticket.
+    pub(super) fn take_ending_with(&self, line: usize, last: Word) -> Option<Span> {
+        self.block.take(line, &|span| span.last == last)
+    }
+}
+
+/// A power of two. Arbitrary: 64 shards of 640 bytes.
+const SHARDS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 64 };
+
+world_static! {
+    fn shards() -> &'static [Shard; SHARDS] {
+        const { [const { Shard::new() }; SHARDS] }
+        model { core::array::from_fn(|_| Shard::new()) }
+    }
+}
+
+/// The shard of the line at this address.
+#[inline]
+pub(super) fn shard(line: usize) -> &'static Shard {
+    // A line is 16 bytes, so its low four address bits say little.
+    &shards()[(line >> 4) & (SHARDS - 1)]
+}

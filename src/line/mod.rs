@@ -1,0 +1,212 @@
+//! A line of ticket holders: the paper's TWA semaphore, and what [`crate::sema::Semaphore`] and
+//! [`crate::mutex::FairMutex`] are made of.
+//!
+//! `ticket` is the next ticket to be drawn, `grant` the number of tickets granted: ticket `t` may go when `grant > t`.
+//! Both only count up, except that tickets at the end of the line are given back (see [`abandoned`]).
+//!
+//! | call | moves |
+//! |---|---|
+//! | take | `ticket += n`, then waits until its last ticket is granted |
+//! | try | `ticket` from `t` to `t + n`, if `grant >= t + n`: never past somebody who waits |
+//! | post | `grant += n`, then wakes those who hold the tickets granted |
+//! | give up | the tickets are abandoned |
+//!
+//! # Take against post
+//!
+//! Two pairs, each the store-buffering argument of [`crate::wait_table`], without a fence because all is `SeqCst`:
+//!
+//! - **T1.** The taker draws its ticket, then loads `grant`; post adds to `grant`, then loads `ticket`. Either the taker
+//!   sees the permit, or post sees that somebody holds the ticket and goes on to wake it. So a post that finds no holder
+//!   need not look at the table.
+//! - **T2.** The holder of ticket `t` publishes itself under the key (address, `t`), then loads `grant`; post adds to
+//!   `grant`, then looks at the slot.
+//!
+//! # A line that is freed by whom it lets go
+//!
+//! A permit may be the last thing that somebody waited for before freeing the line, and post's load of `ticket` may then
+//! come too late. Safe code cannot do that, for post borrows the line. For code that shares the line by other means,
+//! [`Line::post_conservatively`] leaves T1 out and looks at the table each time: once it has added to `grant`, it uses
+//! the line's address as a name, and nothing else. It touches the line once more in one case: a marker of it was taken
+//! out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
+//!
+//! # Near and far
+//!
+//! A thread whose turn is far sleeps at once. One whose turn is near may spin. Post wakes the holder of the ticket it
+//! grants, and makes the one [`STAGED`] places behind ready: it wakes, finds itself near, and spins, while those before it
+//! run.
+
+mod abandoned;
+mod markers;
+mod word;
+
+use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst};
+use crate::wait_table::{Home, Key};
+use abandoned::Abandoned;
+use core::marker::PhantomData;
+use std::time::Instant;
+use word::{AtomicWord, Distance, before, distance};
+pub(crate) use word::{MAX_DISTANCE, Word};
+
+/// How far behind the last ticket granted the thread is that a post makes ready; the paper's LongTermThreshold.
+const STAGED: Word = 1;
+
+/// A line: two words, 16 bytes.
+pub(crate) struct Line<H: Home> {
+    ticket: AtomicWord,
+    grant: AtomicWord,
+    home: PhantomData<fn() -> H>,
+}
+
+impl<H: Home> Line<H> {
+    const_outside_models! {
+        /// A line in which `permits` tickets are granted in advance.
+        pub(crate) fn new(permits: Word) -> Self {
+            Self { ticket: AtomicWord::new(0), grant: AtomicWord::new(permits), home: PhantomData }
+        }
+    }
+
+    /// Draws `n` tickets and waits until all are granted. Returns the first.
+    #[inline]
+    pub(crate) fn take(&self, n: Word) -> Word {
+        let first = self.draw(n);
+        let last = first.wrapping_add(n - 1);
+        if !self.is_granted(last) {
+            self.wait(last, None);
+        }
+        first
+    }
+
+    /// As [`take`](Self::take), until `deadline` at the latest; `None` if the tickets were not granted in time.
+    #[inline]
+    pub(crate) fn take_until(&self, n: Word, deadline: Option<Instant>) -> Option<Word> {
+        let first = self.draw(n);
+        let last = first.wrapping_add(n - 1);
+        if self.is_granted(last) || self.wait(last, deadline) {
+            return Some(first);
+        }
+        abandoned::settle(self, first, last);
+        None
+    }
+
+    /// Draws `n` tickets if they are granted already. Returns the first.
+    #[inline]
+    pub(crate) fn try_take(&self, n: Word) -> Option<Word> {
+        // Ordering: relaxed; the compare-and-swap decides.
+        let mut first = self.ticket.load(Ordering::Relaxed);
+        loop {
+            if !self.is_granted(first.wrapping_add(n - 1)) {
+                return None;
+            }
+            // Ordering: SeqCst, as in `draw`.
+            match self.ticket.compare_exchange_weak(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(_) => return Some(first),
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    /// Grants one ticket more.
+    #[inline]
+    pub(crate) fn post(&self) {
+        // A 64-bit count of single posts does not overflow in this universe's time.
+        if size_of::<Word>() < 8 {
+            self.check_room(1);
+        }
+        // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
+        // `after_grant`.
+        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
+        fence_before_look_seqcst();
+        // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
+        if before(ticket, self.ticket.load(Ordering::SeqCst)) {
+            self.after_grant(ticket, 1);
+        }
+    }
+
+    /// As [`post`](Self::post), and does not touch the line once it has granted: whoever got the permit may free it.
+    #[inline]
+    pub(crate) fn post_conservatively(&self) {
+        self.grant_more(1);
+    }
+
+    /// Grants `n` tickets more. The line may be gone when this returns.
+    ///
+    /// # Panics
+    /// If more than [`MAX_DISTANCE`] tickets would be granted in advance.
+    pub(crate) fn post_many(&self, n: Word) {
+        self.check_room(n);
+        self.grant_more(n);
+    }
+
+    fn check_room(&self, n: Word) {
+        let ahead = distance(self.ticket.load(Ordering::Relaxed), self.grant.load(Ordering::Relaxed));
+        assert!(
+            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
+            "layby: posting {n} permits would overflow the semaphore"
+        );
+    }
+
+    /// How many tickets are granted in advance; negative: how many are drawn and not granted.
+    pub(crate) fn surplus(&self) -> Distance {
+        let ticket = self.ticket.load(Ordering::SeqCst);
+        distance(ticket, self.grant.load(Ordering::SeqCst))
+    }
+
+    #[inline]
+    fn draw(&self, n: Word) -> Word {
+        // Ordering: SeqCst. Acquire, for a ticket that was granted long ago, comes from the load of `grant`.
+        self.ticket.fetch_add(n, Ordering::SeqCst)
+    }
+
+    #[inline]
+    fn is_granted(&self, ticket: Word) -> bool {
+        // Ordering: acquire; matches the release of the post, whose writes the taker sees. SeqCst for the abandoners'
+        // pair M1, at no cost on x86 and ARM.
+        before(ticket, self.grant.load(Ordering::SeqCst))
+    }
+
+    #[cold]
+    fn wait(&self, last: Word, deadline: Option<Instant>) -> bool {
+        H::table().wait_until_at(
+            Key::ticket(self, u64::from(last)),
+            deadline,
+            || self.is_granted(last),
+            || distance(self.grant.load(Ordering::Relaxed), last) < STAGED.cast_signed(),
+        )
+    }
+
+    /// Adds to `grant`, wakes whom that concerns, and passes on what fell to abandoned tickets.
+    fn grant_more(&self, n: Word) {
+        if n != 0 {
+            // Ordering: as in `post`.
+            let first = self.grant.fetch_add(n, Ordering::SeqCst);
+            fence_before_look_seqcst();
+            self.after_grant(first, n);
+        }
+    }
+
+    /// What is left to do once the `n` tickets from `first` on have been granted, when somebody may hold them.
+    #[cold]
+    fn after_grant(&self, first: Word, n: Word) {
+        let address = core::ptr::from_ref(self);
+        wake::<H>(address, first, n);
+        if H::table().alerts() != 0 && !cfg!(layby_mutant = "no_marker_look") {
+            // Only if there are some is the line touched.
+            self.grant_more(Abandoned::of(address).take_granted(first, n));
+        }
+    }
+}
+
+/// Wakes the holders of the tickets just granted, and makes the one behind them ready.
+///
+/// More tickets than the table has slots share slots: each slot is looked at once.
+fn wake<H: Home>(line: *const Line<H>, first: Word, n: Word) {
+    let looks = n.min(Word::try_from(H::table().slots()).unwrap_or(Word::MAX));
+    for offset in 0..looks {
+        wake_ticket::<H>(line, first.wrapping_add(offset));
+    }
+    wake_ticket::<H>(line, first.wrapping_add(n - 1).wrapping_add(STAGED));
+}
+
+fn wake_ticket<H: Home>(line: *const Line<H>, ticket: Word) {
+    H::table().wake_all_seqcst(Key::ticket_at(line, u64::from(ticket)));
+}

@@ -1,0 +1,40 @@
+//! The counters of a line: 64 bits where the target has such atomics, otherwise 32 that may wrap.
+//!
+//! Everything compares tickets by their distance, so that a wrap of the narrow counter does no harm as long as no two
+//! living tickets are half its range apart, which [`MAX_DISTANCE`] sees to. The wide one does not wrap in practice.
+
+#[cfg(any(not(target_has_atomic = "64"), layby_narrow))]
+pub(crate) use narrow::*;
+#[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+pub(crate) use wide::*;
+
+#[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+mod wide {
+    pub(crate) use crate::sync::atomic::AtomicU64 as AtomicWord;
+    pub(crate) type Word = u64;
+    pub(crate) type Distance = i64;
+}
+
+#[cfg(any(not(target_has_atomic = "64"), layby_narrow))]
+mod narrow {
+    pub(crate) use crate::sync::atomic::AtomicU32 as AtomicWord;
+    pub(crate) type Word = u32;
+    pub(crate) type Distance = i32;
+}
+
+/// The most permits, and the most tickets ahead of the grants. Half of what the comparison could bear, so that the other
+/// half can take up what concurrent calls add before one of them notices.
+pub(crate) const MAX_DISTANCE: Word = Distance::MAX as Word / 2;
+
+/// How far `later` lies behind `earlier` in line; negative if it is before it.
+#[inline]
+pub(crate) const fn distance(earlier: Word, later: Word) -> Distance {
+    later.wrapping_sub(earlier).cast_signed()
+}
+
+/// Whether ticket `a` comes before ticket `b`.
+#[inline]
+pub(crate) const fn before(a: Word, b: Word) -> bool {
+    // The wide counter does not wrap, and the plain comparison is an instruction less on the fast path of take.
+    if size_of::<Word>() == 8 { a < b } else { distance(a, b) > 0 }
+}

@@ -1,0 +1,4 @@
+//! Semaphores.
+#![forbid(unsafe_code)]
+mod semaphore;
+pub use semaphore::Semaphore;
