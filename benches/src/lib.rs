@@ -9,6 +9,7 @@
 
 pub mod bars;
 pub mod contender;
+pub mod herd;
 pub mod machine;
 pub mod mt19937;
 pub mod os;

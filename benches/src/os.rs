@@ -69,6 +69,44 @@ pub fn thread_cpu_time() -> Duration {
     START.elapsed()
 }
 
+/// Watches how much of the CPUs other programs use.
+pub struct Others {
+    busy: f64,
+    own: Duration,
+    since: std::time::Instant,
+}
+
+impl Others {
+    pub fn watch() -> Self {
+        Self { busy: busy_seconds(), own: process_usage().cpu, since: std::time::Instant::now() }
+    }
+
+    /// The part of all CPUs that others used since: 0 to 1; 0 where it is not known.
+    pub fn part_used(&self) -> f64 {
+        let own = process_usage().cpu.saturating_sub(self.own).as_secs_f64();
+        let others = busy_seconds() - self.busy - own;
+        (others / (self.since.elapsed().as_secs_f64() * cpus() as f64)).clamp(0.0, 1.0)
+    }
+}
+
+/// CPU time that all programs, the kernel and other guests of the host have used since the machine started.
+#[cfg(target_os = "linux")]
+fn busy_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    let ticks: Vec<f64> = fields.filter_map(|field| field.parse().ok()).collect();
+    // user nice system idle iowait irq softirq steal
+    let busy: f64 = [0, 1, 2, 5, 6, 7].iter().filter_map(|&field| ticks.get(field)).sum();
+    // SAFETY: asks for a constant of the system.
+    let ticks_per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    busy / ticks_per_second as f64
+}
+
+#[cfg(not(target_os = "linux"))]
+fn busy_seconds() -> f64 {
+    process_usage().cpu.as_secs_f64()
+}
+
 /// How many CPUs this process may use.
 pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

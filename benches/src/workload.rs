@@ -1,6 +1,6 @@
 //! What is done n times and timed, by the bars and by the criterion benches alike.
 
-use crate::contender::{Aligned, PostTake};
+use crate::contender::{Aligned, Exclusion, PostTake};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -44,6 +44,13 @@ pub fn uncontended<S: PostTake>(n: u64) -> Duration {
         semaphore.0.take();
         semaphore.0.post();
     })
+}
+
+/// The same of what has no permits, a mutex.
+pub fn uncontended_exclusion<E: Exclusion>(n: u64) -> Duration {
+    let exclusion = Aligned(E::new());
+    let exclusion = black_box(&exclusion);
+    repeat_alone(n, || exclusion.0.exclusively(|| ()))
 }
 
 /// n round trips between two threads over two semaphores; each is two hand-overs.

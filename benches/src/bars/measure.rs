@@ -25,6 +25,11 @@ impl Effort {
     pub fn in_long_slices(self) -> Self {
         Self { rounds: self.rounds, slice: self.slice * 5 }
     }
+
+    /// Fewer and much longer slices, for trials of many threads.
+    pub fn of_trials(self) -> Self {
+        Self { rounds: (self.rounds / 3).max(5), slice: self.slice * 12 }
+    }
 }
 
 /// What the ratio, ours to theirs, must be.
@@ -73,11 +78,16 @@ pub struct Finding {
     pub bound: Bound,
     /// One ratio for each round, ours to theirs.
     pub ratios: Vec<f64>,
+    /// The part of all CPUs that other programs used meanwhile, if that matters.
+    pub used_by_others: f64,
 }
+
+/// More than this, and CPUs that should be free are not. Arbitrary.
+const TOO_BUSY: f64 = 0.1;
 
 impl Finding {
     pub fn new(what: impl Into<String>, against: impl Into<String>, bound: Bound, ratios: Vec<f64>) -> Self {
-        Self { what: what.into(), against: against.into(), bound, ratios }
+        Self { what: what.into(), against: against.into(), bound, ratios, used_by_others: 0.0 }
     }
 
     pub fn ratio(&self) -> f64 {
@@ -90,11 +100,17 @@ impl Finding {
     }
 
     pub fn verdict(&self) -> Verdict {
+        if self.bound == Bound::Shown {
+            return Verdict::Shown;
+        }
+        if self.used_by_others > TOO_BUSY {
+            return Verdict::TooNoisy;
+        }
         let (low, high) = self.spread();
         let (reached, missed) = match self.bound {
             Bound::AtMost(bar) => (high <= bar, low > bar),
             Bound::AtLeast(bar) => (low >= bar, high < bar),
-            Bound::Shown => return Verdict::Shown,
+            Bound::Shown => (true, false),
         };
         match (reached, missed) {
             (true, _) => Verdict::Ok,

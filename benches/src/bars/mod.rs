@@ -2,23 +2,43 @@
 //!
 //! A new bar is a function that returns [`Finding`]s and a row of [`GROUPS`].
 
+pub mod contention;
 pub mod measure;
+pub mod semaphore;
 pub mod wake;
 
 use measure::{Effort, Finding};
+
+/// What a measurement needs of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// One CPU now and then: it is timed in CPU time, or counted.
+    Little,
+    /// All CPUs for itself. If others use them, there is no verdict.
+    FreeCpus,
+    /// A process that has had one CPU only from its start, for a program asks once how many there are.
+    OneCpu,
+}
 
 /// Bars that are measured together.
 pub struct Group {
     pub name: &'static str,
     pub about: &'static str,
-    /// Part of the time that a bar gets by default.
-    pub weight: u32,
+    pub needs: Needs,
     pub measure: fn(Effort) -> Vec<Finding>,
 }
 
-pub const GROUPS: &[Group] = &[Group {
-    name: "wake",
-    about: "location_wake_all with nobody waiting, against unpark_all and notify",
-    weight: 1,
-    measure: wake::nobody_waiting,
-}];
+const fn group(name: &'static str, needs: Needs, measure: fn(Effort) -> Vec<Finding>, about: &'static str) -> Group {
+    Group { name, about, needs, measure }
+}
+
+use Needs::{FreeCpus, Little, OneCpu};
+
+pub const GROUPS: &[Group] = &[
+    group("wake", Little, wake::nobody_waiting, "location_wake_all with nobody waiting: unpark_all, notify"),
+    group("uncontended", Little, semaphore::no_contention, "take + post by one thread: two fetch_adds, peers"),
+    group("ping-pong", FreeCpus, semaphore::hand_over, "hand-over between two threads: glibc, raw futex"),
+    group("pinned-ping-pong", OneCpu, semaphore::hand_over_pinned, "the same on one CPU"),
+    group("thousand", Little, semaphore::before_a_thousand, "one post with 1,000 threads waiting"),
+    group("fifo", FreeCpus, contention::fifo, "semabench's FIFO class, T = 1 to 64: FIFO peers"),
+];

@@ -2,12 +2,13 @@
 
 use clap::Parser;
 use layby_bench::bars::measure::{Effort, Finding, Verdict};
-use layby_bench::bars::{GROUPS, Group};
+use layby_bench::bars::{GROUPS, Group, Needs};
 use layby_bench::machine::Machine;
+use layby_bench::os::{self, Others};
 use layby_bench::table::Table;
 use serde::Serialize;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// What layby must reach, measured on this machine.
@@ -17,7 +18,8 @@ use std::time::{Duration, Instant};
 ///
 ///   ok         the middle half of the rounds reaches the bar;
 ///   SHORT      the middle half misses it;
-///   too noisy  the middle half straddles it: the machine is busy, or the bar is just about reached.
+///   too noisy  the middle half straddles it, or the bar is about free CPUs and other programs used more than a
+///              tenth of them.
 ///
 /// Exits with 1 if a bar falls short.
 #[derive(Parser)]
@@ -35,6 +37,9 @@ struct Arguments {
     /// Write every ratio of every round to this file, as JSON
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Measure one group here and print its findings as JSON: what `bars` itself starts for those on one CPU
+    #[arg(long, value_name = "NAME", hide = true)]
+    inside: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +56,11 @@ fn main() -> ExitCode {
         print!("{table}");
         return ExitCode::SUCCESS;
     }
+    let effort = Effort { rounds: arguments.rounds as usize, slice: Duration::from_millis(4) };
+    if let Some(group) = arguments.inside.as_ref().and_then(|name| GROUPS.iter().find(|group| group.name == name)) {
+        println!("{}", serde_json::to_string(&(group.measure)(effort)).expect("findings are plain data"));
+        return ExitCode::SUCCESS;
+    }
     let wanted = |group: &&Group| {
         arguments.only.is_empty() || arguments.only.iter().any(|name| group.name.contains(name.as_str()))
     };
@@ -61,18 +71,28 @@ fn main() -> ExitCode {
     }
     let machine = Machine::here(command_line());
     println!("{}", machine.describe());
-    let effort = Effort { rounds: arguments.rounds as usize, slice: Duration::from_millis(4) };
     let begun = Instant::now();
     let mut findings = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         eprintln!("[{}/{}] {}: {}", index + 1, groups.len(), group.name, group.about);
-        findings.extend((group.measure)(effort));
+        let others = Others::watch();
+        let mut found = match group.needs {
+            Needs::OneCpu => on_one_cpu(group, &arguments),
+            Needs::Little | Needs::FreeCpus => (group.measure)(effort),
+        };
+        if group.needs == Needs::FreeCpus {
+            let used_by_others = others.part_used();
+            found.iter_mut().for_each(|finding| finding.used_by_others = used_by_others);
+        }
+        findings.extend(found);
     }
     print!("\n{}", render(&findings));
     let count = |verdict| findings.iter().filter(|finding| finding.verdict() == verdict).count();
     let (ok, short, noisy) = (count(Verdict::Ok), count(Verdict::Short), count(Verdict::TooNoisy));
     println!("\n{ok} ok, {short} short, {noisy} too noisy, in {:.0} s", begun.elapsed().as_secs_f64());
+    let most_used = findings.iter().map(|finding| finding.used_by_others).fold(0.0, f64::max);
     if noisy > 0 {
+        println!("other programs used up to {:.0} % of the CPUs", most_used * 100.0);
         println!("too noisy: run it again when nothing else runs, or with more --rounds");
     }
     if let Some(path) = &arguments.record {
@@ -84,6 +104,18 @@ fn main() -> ExitCode {
         }
     }
     if short > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Measures in a process of its own.
+fn on_one_cpu(group: &Group, arguments: &Arguments) -> Vec<Finding> {
+    let output = os::on_one_cpu(|| {
+        let program = std::env::current_exe().expect("a program knows where it is");
+        let rounds = arguments.rounds.to_string();
+        Command::new(program).args(["--rounds", &rounds, "--inside", group.name]).stderr(Stdio::inherit()).output()
+    });
+    let output = output.expect("a program can start itself");
+    assert!(output.status.success(), "{} failed: {}", group.name, output.status);
+    serde_json::from_slice(&output.stdout).expect("findings as JSON")
 }
 
 fn command_line() -> String {

@@ -3,6 +3,7 @@
 use super::async_ones::{AsyncLock, Asyncband, EventListener, Saa, Tokio};
 #[cfg(target_os = "linux")]
 use super::glibc::SemT;
+use super::layby_own::{OnPark, OnSpin};
 use super::locks::{ParkingLotCondvar, ParkingLotFair, ParkingLotMutex, StdCondvar, StdMutex};
 use super::spinning::{SpinCount, SpinTicket};
 #[cfg(target_os = "linux")]
@@ -10,6 +11,7 @@ use super::word_wait::Futex;
 use super::word_wait::{AtomicWait, Counting, LaybyAtomic, Ticket};
 use super::{Exclusion, OnePermit};
 use crate::semabench::trial::{Outcome, Trial, run};
+use layby::sema::Semaphore;
 use serde::{Deserialize, Serialize};
 
 /// In which order waiters are served. The two are not compared: a FIFO hand-over pays for a promise that barging does
@@ -72,6 +74,11 @@ const fn row<E: Exclusion>(name: &'static str, class: Class, waits: Waits, about
     }
 }
 
+/// The contender of that name.
+pub fn by_name(name: &str) -> &'static Contender {
+    CONTENDERS.iter().find(|contender| contender.name == name).expect("a contender of that name")
+}
+
 impl Contender {
     const fn ours(mut self) -> Self {
         self.ours = true;
@@ -89,6 +96,9 @@ use Waits::{Sleeping, Spinning};
 
 /// Everybody, ours first.
 pub const CONTENDERS: &[Contender] = &[
+    row::<OnePermit<Semaphore>>("layby", Fifo, Sleeping, "layby::sema::Semaphore").ours(),
+    row::<OnePermit<Semaphore<OnPark>>>("layby-park", Fifo, Sleeping, "the same on the backend Park").ours(),
+    row::<OnePermit<Semaphore<OnSpin>>>("layby-spin", Fifo, Spinning, "the same on the backend Spin").ours(),
     row::<OnePermit<Counting<LaybyAtomic>>>("layby-atomic", Barging, Sleeping, "a count and layby::atomic").ours(),
     row::<OnePermit<Tokio>>("tokio", Fifo, Sleeping, "tokio::sync::Semaphore, blocking_acquire"),
     row::<OnePermit<Saa>>("saa", Fifo, Sleeping, "saa::Semaphore, acquire_sync"),
