@@ -109,7 +109,7 @@ pub fn wake_one<A: Waitable>(atomic: *const A) {
     global().wake_one(atomic);
 }
 
-/// Wakes all threads that [wait](wait) on this atomic.
+/// Wakes all threads that [wait] on this atomic.
 ///
 /// It is safe to call with a pointer to an atomic that no longer exists.
 pub fn wake_all<A: Waitable>(atomic: *const A) {

@@ -40,12 +40,12 @@ mod markers;
 mod word;
 
 use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst};
-use crate::wait_table::{Home, Key};
+use crate::wait_table::Home;
 use abandoned::Abandoned;
 use core::marker::PhantomData;
 use std::time::Instant;
-use word::{AtomicWord, Distance, before, distance};
-pub(crate) use word::{MAX_DISTANCE, Word};
+use word::before;
+pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, distance, key_of};
 
 /// How far behind the last ticket granted the thread is that a post makes ready; the paper's LongTermThreshold.
 const STAGED: Word = 1;
@@ -167,7 +167,7 @@ impl<H: Home> Line<H> {
     #[cold]
     fn wait(&self, last: Word, deadline: Option<Instant>) -> bool {
         H::table().wait_until_at(
-            Key::ticket(self, u64::from(last)),
+            key_of(self, last),
             deadline,
             || self.is_granted(last),
             || distance(self.grant.load(Ordering::Relaxed), last) < STAGED.cast_signed(),
@@ -208,5 +208,5 @@ fn wake<H: Home>(line: *const Line<H>, first: Word, n: Word) {
 }
 
 fn wake_ticket<H: Home>(line: *const Line<H>, ticket: Word) {
-    H::table().wake_all_seqcst(Key::ticket_at(line, u64::from(ticket)));
+    H::table().wake_all_seqcst(key_of(line, ticket));
 }

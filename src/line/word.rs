@@ -3,8 +3,10 @@
 //! Everything compares tickets by their distance, so that a wrap of the narrow counter does no harm as long as no two
 //! living tickets are half its range apart, which [`MAX_DISTANCE`] sees to. The wide one does not wrap in practice.
 
+use crate::wait_table::Key;
 #[cfg(any(not(target_has_atomic = "64"), layby_narrow))]
 pub(crate) use narrow::*;
+
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
 pub(crate) use wide::*;
 
@@ -25,6 +27,17 @@ mod narrow {
 /// The most permits, and the most tickets ahead of the grants. Half of what the comparison could bear, so that the other
 /// half can take up what concurrent calls add before one of them notices.
 pub(crate) const MAX_DISTANCE: Word = Distance::MAX as Word / 2;
+
+/// [`MAX_DISTANCE`] as users see it.
+#[allow(clippy::unnecessary_cast, reason = "a word is 32 bits wide on some targets")]
+pub(crate) const MAX_PERMITS: u64 = MAX_DISTANCE as u64;
+
+/// The key under which the holder of `ticket` waits.
+#[inline]
+#[allow(clippy::useless_conversion, reason = "a word is 32 bits wide on some targets")]
+pub(crate) fn key_of<T>(line: *const T, ticket: Word) -> Key {
+    Key::ticket_at(line, u64::from(ticket))
+}
 
 /// How far `later` lies behind `earlier` in line; negative if it is before it.
 #[inline]

@@ -32,6 +32,27 @@ pub mod model;
 
 use atomic::{Ordering, fence};
 
+/// Whether this build is the named mutant: the protocol broken in one place on purpose, by
+/// `--cfg layby_mutant="name"`. `ci/model.sh` requires that a model catches it.
+macro_rules! mutant {
+    ($name:literal) => {
+        cfg!(layby_mutant = $name)
+    };
+}
+pub(crate) use mutant;
+
+/// An ordering, which the named mutant weakens to `Relaxed`.
+macro_rules! unless_mutant {
+    ($name:literal, $order:ident) => {
+        if cfg!(layby_mutant = $name) {
+            $crate::sync::atomic::Ordering::Relaxed
+        } else {
+            $crate::sync::atomic::Ordering::$order
+        }
+    };
+}
+pub(crate) use unless_mutant;
+
 /// Fence A: a waiter calls it after publishing its element and before loading its condition. Matches fence B,
 /// [`fence_before_look`].
 ///
@@ -39,20 +60,18 @@ use atomic::{Ordering, fence};
 /// comes first, the waiter's load of the condition sees the notifier's store.
 #[inline]
 pub(crate) fn fence_after_publish() {
-    if cfg!(layby_mutant = "no_publish_fence") {
-        return;
+    if !mutant!("no_publish_fence") {
+        fence(Ordering::SeqCst);
     }
-    fence(Ordering::SeqCst);
 }
 
 /// Fence B: a notifier calls it after changing the condition and before looking at the slot. Matches fence A,
 /// [`fence_after_publish`].
 #[inline]
 pub(crate) fn fence_before_look() {
-    if cfg!(layby_mutant = "no_look_fence") {
-        return;
+    if !mutant!("no_look_fence") {
+        fence(Ordering::SeqCst);
     }
-    fence(Ordering::SeqCst);
 }
 
 /// Fence B for a notifier that changed the condition by a `SeqCst` store or read-modify-write: no instruction.

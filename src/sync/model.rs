@@ -1,6 +1,7 @@
 //! What a model needs instead of an operating system: a place to sleep, and a clock whose expiry is an event.
 
 use super::world::world_static;
+use core::cell::Cell;
 use std::time::Instant;
 
 use super::checker::sync::{Condvar, Mutex, atomic::AtomicU32};
@@ -18,6 +19,26 @@ world_static! {
         const { Bedroom { expired: Mutex::new(false), bell: Condvar::new() } }
         model { Bedroom { expired: Mutex::new(false), bell: Condvar::new() } }
     }
+}
+
+std::thread_local! {
+    static EXECUTION: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Opens an execution: call it first in the closure that is given to the checker.
+///
+/// It makes the statics of this execution, before there is a second thread to race for that.
+pub fn begin() {
+    EXECUTION.set(EXECUTION.get() + 1);
+    bedroom();
+    crate::wait_table::global();
+}
+
+/// Which execution this is.
+pub(crate) fn execution() -> u64 {
+    let execution = EXECUTION.get();
+    assert_ne!(execution, 0, "a model must call `layby::model::begin()` first");
+    execution
 }
 
 /// Lets every deadline of this execution pass. Call it from a thread of the model: when that happens is then part of

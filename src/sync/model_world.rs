@@ -38,12 +38,25 @@ macro_rules! world_thread_local {
 }
 pub(crate) use world_thread_local;
 
+/// One instance for each execution, made by its first user and never dropped: a thread-local's destructor may be the last
+/// to use it, and loom's own statics are gone by then.
 macro_rules! world_static {
     ($(#[$meta:meta])* $vis:vis fn $name:ident() -> &'static $ty:ty { const { $init:expr } model { $model:expr } }) => {
         $(#[$meta])*
         $vis fn $name() -> &'static $ty {
-            $crate::sync::checker::lazy_static! { static ref INSTANCE: $ty = $model; }
-            &INSTANCE
+            // The real thread's: a checker runs all threads of an execution on one.
+            std::thread_local! {
+                static INSTANCE: core::cell::Cell<(u64, Option<&'static $ty>)> = const { core::cell::Cell::new((0, None)) };
+            }
+            let execution = $crate::sync::model::execution();
+            match INSTANCE.get() {
+                (made_in, Some(instance)) if made_in == execution => instance,
+                _ => {
+                    let instance: &'static $ty = Box::leak(Box::new($model));
+                    INSTANCE.set((execution, Some(instance)));
+                    instance
+                }
+            }
         }
     };
 }

@@ -4,6 +4,9 @@ use super::{AtomicU32, Backend, deadline};
 use core::ptr;
 use std::time::Instant;
 
+/// FUTEX_BITSET_MATCH_ANY, which libc does not have for Android.
+const MATCH_ANY: u32 = u32::MAX;
+
 /// Sleeps by `futex(2)`.
 ///
 /// Futexes are private to the process. Waking a stale address is harmless: the kernel hashes a private futex' address
@@ -30,7 +33,7 @@ impl Backend for Futex {
                 expected,
                 at.as_ref().map_or(ptr::null(), ptr::from_ref),
                 ptr::null::<u32>(),
-                libc::FUTEX_BITSET_MATCH_ANY,
+                MATCH_ANY,
             );
         }
     }

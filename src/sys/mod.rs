@@ -5,8 +5,8 @@
 //!
 //! | backend | mechanism | wake without allocation and lock |
 //! |---|---|---|
-//! | [`Futex`] | Linux' private futexes | yes |
-//! | [`WaitOnAddress`] | Windows 8 and later | yes |
+//! | `Futex` | Linux' private futexes | yes |
+//! | `WaitOnAddress` | Windows 8 and later | yes |
 //! | [`Park`] | `parking_lot_core`, every other platform | only while nobody sleeps: a wake takes a bucket's lock |
 //! | [`Spin`] | none: looks again and again | yes |
 
@@ -18,6 +18,7 @@ use std::time::Instant;
 pub(crate) mod cpus;
 pub(crate) mod deadline;
 pub(crate) mod fork;
+pub(crate) mod process_exit;
 pub(crate) mod spin_policy;
 
 mod park;
@@ -35,13 +36,14 @@ mod wait_on_address;
 pub use wait_on_address::WaitOnAddress;
 
 /// The platform's own backend: [`Futex`] on Linux and Android.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_loom, layby_shuttle))))]
 pub type Native = Futex;
 /// The platform's own backend: [`WaitOnAddress`] on Windows.
-#[cfg(all(windows, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(windows, not(any(layby_park, layby_loom, layby_shuttle))))]
 pub type Native = WaitOnAddress;
 /// The platform's own backend: [`Park`] on every platform without an address-based wait of its own, and in models.
-#[cfg(any(not(any(target_os = "linux", target_os = "android", windows)), layby_loom, layby_shuttle))]
+/// `--cfg layby_park` makes it so everywhere, so that tests put it under the whole crate.
+#[cfg(any(not(any(target_os = "linux", target_os = "android", windows)), layby_park, layby_loom, layby_shuttle))]
 pub type Native = Park;
 
 /// How a thread sleeps on one word and another thread wakes it.
@@ -62,6 +64,9 @@ pub type Native = Park;
 pub trait Backend: Send + Sync + 'static {
     /// A short name for reports.
     const NAME: &'static str;
+
+    /// Whether a waiter gives up its CPU; if not, nobody need be woken.
+    const SLEEPS: bool = true;
 
     /// Sleeps while `word` holds `expected`, until a wake-up or the deadline. May return early.
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>);

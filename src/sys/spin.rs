@@ -1,7 +1,7 @@
 //! No sleep at all: what waiting devolves to where nothing can sleep.
 
 use super::{AtomicU32, Backend, deadline, spin_policy};
-use crate::sync::{atomic::Ordering, hint};
+use crate::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Looks at its own word again and again, with a PAUSE between; one thread a word, so the spinning is local.
@@ -13,22 +13,13 @@ pub struct Spin;
 
 impl Backend for Spin {
     const NAME: &'static str = "spin";
+    const SLEEPS: bool = false;
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
-        let crowd = spin_policy::join_crowd();
-        loop {
-            for _ in 0..spin_policy::PAUSES_PER_LOOK {
-                // Ordering: relaxed; the caller looks again with the order it needs.
-                if word.load(Ordering::Relaxed) != expected {
-                    return;
-                }
-                hint::spin_loop();
-            }
-            if deadline::passed(deadline) {
-                return;
-            }
-            crowd.give_way();
-        }
+        spin_policy::spin_for_ever_until(|| {
+            // Ordering: relaxed; the caller looks again with the order it needs.
+            word.load(Ordering::Relaxed) != expected || deadline::passed(deadline)
+        });
     }
 
     fn wake(_word: *const AtomicU32) {}

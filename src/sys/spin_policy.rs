@@ -11,19 +11,19 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How many PAUSEs lie between two looks at the clock. Arbitrary: enough to make the clock's 25 ns a small part.
-pub(crate) const PAUSES_PER_LOOK: u32 = 16;
+const PAUSES_PER_LOOK: u32 = 16;
 
 /// How long a waiter looks before it sleeps. See DESIGN.md, "Spin-then-park", for the measurement.
-const SPIN_TIME: Duration = Duration::from_micros(20);
+const SPIN_TIME: Duration = Duration::from_micros(50);
 
 /// Threads that spin at this moment.
 static SPINNERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A thread's place among the spinners, given up on drop.
-pub(crate) struct Crowd(());
+struct Crowd(());
 
 /// Counts the calling thread as a spinner.
-pub(crate) fn join_crowd() -> Crowd {
+fn join_crowd() -> Crowd {
     // Ordering: relaxed, here and below; the count is advice.
     SPINNERS.fetch_add(1, Ordering::Relaxed);
     Crowd(())
@@ -31,12 +31,12 @@ pub(crate) fn join_crowd() -> Crowd {
 
 impl Crowd {
     /// Whether every CPU may be taken by a spinner, so that the thread they wait for may have none.
-    pub(crate) fn fills_the_machine(&self) -> bool {
+    fn fills_the_machine(&self) -> bool {
         SPINNERS.load(Ordering::Relaxed) >= super::cpus::count()
     }
 
     /// Lets another thread run if the spinners fill the machine.
-    pub(crate) fn give_way(&self) {
+    fn give_way(&self) {
         if cfg!(any(layby_loom, layby_shuttle)) || self.fills_the_machine() {
             thread::yield_now();
         }
@@ -49,10 +49,24 @@ impl Drop for Crowd {
     }
 }
 
+/// Looks until `ready`, without ever sleeping; yields when the spinners fill the machine.
+pub(crate) fn spin_for_ever_until(mut ready: impl FnMut() -> bool) {
+    let crowd = join_crowd();
+    loop {
+        for _ in 0..PAUSES_PER_LOOK {
+            if ready() {
+                return;
+            }
+            hint::spin_loop();
+        }
+        crowd.give_way();
+    }
+}
+
 /// A thread that has spun in vain this often in a row stops spinning. Arbitrary: one may be bad luck.
 const VAIN_LIMIT: u32 = 3;
 
-/// Of that thread's waits, one in so many spins again: at worst it then spends SPIN_TIME / 64, 0.3 us, a wait. Arbitrary.
+/// Of that thread's waits, one in so many spins again: at worst it then spends SPIN_TIME / 64, 0.8 us, a wait. Arbitrary.
 const TRY_AGAIN: u32 = 64;
 
 std::thread_local! {
@@ -66,7 +80,7 @@ pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
         return ready();
     }
     let in_vain = IN_VAIN.get();
-    if in_vain >= VAIN_LIMIT && in_vain % TRY_AGAIN != 0 {
+    if in_vain >= VAIN_LIMIT && !in_vain.is_multiple_of(TRY_AGAIN) {
         IN_VAIN.set(in_vain.wrapping_add(1));
         return ready();
     }

@@ -147,12 +147,22 @@ impl State {
 
 /// Which process' elements the slots hold; see [`fork`].
 ///
-/// A notifier that finds an old generation, or `RENEWING`, returns without a look at any chain: elements of this
+/// The word is twice the generation whose elements the slots hold, and odd while a thread of that generation empties
+/// them. A fork may come in the middle of that: the child sees a renewal of another generation than its own, which
+/// nobody will finish, and starts anew.
+///
+/// A notifier that finds another generation, or a renewal, returns without a look at any chain: elements of this
 /// process are published only after the renewal, and by the argument of [`crate::wait_table`] whoever publishes after
 /// the notifier's look sees the notifier's change.
 pub(super) struct Generation(AtomicU32);
 
-const RENEWING: u32 = u32::MAX;
+const RENEWING: u32 = 1;
+
+/// The word of a table that holds elements of this process only.
+#[inline]
+fn current_word() -> u32 {
+    fork::generation().wrapping_mul(2)
+}
 
 impl Generation {
     #[cfg(not(any(layby_loom, layby_shuttle)))]
@@ -161,26 +171,50 @@ impl Generation {
     }
 
     fn current() -> Self {
-        Self(AtomicU32::new(fork::generation()))
+        Self(AtomicU32::new(current_word()))
     }
 
     #[inline]
     fn is_current(&self) -> bool {
         // Ordering: acquire; matches the release in `renew`.
-        self.0.load(Ordering::Acquire) == fork::generation()
+        self.0.load(Ordering::Acquire) == current_word()
     }
 
     /// Empties the slots of a parent's elements; only the first thread that comes does it.
     #[cold]
     fn renew(&self, slots: &[Slot]) {
+        let current = current_word();
         let seen = self.0.load(Ordering::Relaxed);
-        if seen == RENEWING || seen == fork::generation() {
+        if seen == current || seen == current | RENEWING {
             return;
         }
-        if self.0.compare_exchange(seen, RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             slots.iter().for_each(Slot::forget_all);
             // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees empty slots.
-            self.0.store(fork::generation(), Ordering::Release);
+            self.0.store(current, Ordering::Release);
         }
+    }
+}
+
+#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+mod tests {
+    use super::*;
+
+    /// A fork in the middle of a renewal: the thread that renews does not exist in the child.
+    #[test]
+    fn a_renewal_that_the_parent_left_unfinished_is_done_by_the_child() {
+        let left_behind = current_word().wrapping_sub(2) | RENEWING;
+        let generation = Generation(AtomicU32::new(left_behind));
+        assert!(!generation.is_current());
+        generation.renew(&[Slot::new()]);
+        assert!(generation.is_current());
+    }
+
+    /// Another thread of this process is at work: it is left to it.
+    #[test]
+    fn a_renewal_of_this_process_is_done_once() {
+        let generation = Generation(AtomicU32::new(current_word() | RENEWING));
+        generation.renew(&[Slot::new()]);
+        assert!(!generation.is_current());
     }
 }

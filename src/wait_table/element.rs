@@ -24,7 +24,7 @@ use super::Key;
 use crate::sync::{
     atomic::{AtomicPtr, AtomicU32, Ordering},
     cell::UnsafeCell,
-    const_outside_models,
+    const_outside_models, mutant, unless_mutant,
 };
 use crate::sys::{Backend, deadline, spin_policy};
 use core::ptr;
@@ -93,7 +93,7 @@ impl Element {
     pub(super) fn is_notified(&self) -> bool {
         // Ordering: acquire; matches the swap in `notify`. What the notifier did before is visible, and its last access
         // to the element lies in the past.
-        self.gate.load(Ordering::Acquire) == NOTIFIED
+        self.gate.load(unless_mutant!("relaxed_is_notified", Acquire)) == NOTIFIED
     }
 
     /// Waits until notified (`true`) or until the deadline has passed (`false`); spins a little before it sleeps, if it
@@ -105,7 +105,10 @@ impl Element {
             return true;
         }
         // Ordering: nothing to release; acquire on failure, as in `is_notified`.
-        if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Relaxed, Ordering::Acquire).is_err() {
+        let refused = unless_mutant!("relaxed_sleep_refused", Acquire);
+        if mutant!("blind_sleep") {
+            self.gate.store(SLEEPING, Ordering::Relaxed);
+        } else if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Relaxed, refused).is_err() {
             return true;
         }
         loop {
@@ -116,7 +119,12 @@ impl Element {
             if deadline::passed(deadline) {
                 // If this comes first, the notifier will find WAITING and spare the system call. If the notifier came
                 // first, the wake-up counts and the timeout does not.
-                return self.gate.compare_exchange(SLEEPING, WAITING, Ordering::Relaxed, Ordering::Acquire).is_err();
+                let refused = unless_mutant!("relaxed_timeout_refused", Acquire);
+                if mutant!("blind_timeout") {
+                    self.gate.store(WAITING, Ordering::Relaxed);
+                    return false;
+                }
+                return self.gate.compare_exchange(SLEEPING, WAITING, Ordering::Relaxed, refused).is_err();
             }
         }
     }
@@ -133,11 +141,19 @@ impl Element {
         // SAFETY: an element in somebody's hands is alive (by invariant I2).
         let gate = unsafe { &raw const (*element).gate };
         // Ordering: release; matches the acquire of the owner. Whatever we read of the element we have read.
-        let order = if cfg!(layby_mutant = "relaxed_notify") { Ordering::Relaxed } else { Ordering::Release };
+        let order = unless_mutant!("relaxed_notify", Release);
         // SAFETY: as above; the element is alive until the swap has taken place.
-        let before = unsafe { (*gate).swap(NOTIFIED, order) };
+        let before = unsafe {
+            if mutant!("split_notify") {
+                let before = (*gate).load(Ordering::Relaxed);
+                (*gate).store(NOTIFIED, order);
+                before
+            } else {
+                (*gate).swap(NOTIFIED, order)
+            }
+        };
         debug_assert_ne!(before, NOTIFIED, "an element was notified twice");
-        if before == SLEEPING && !cfg!(layby_mutant = "no_wake") {
+        if before == SLEEPING && !mutant!("no_wake") {
             B::wake(gate);
         }
     }

@@ -21,8 +21,8 @@ use super::{
     pop_stack::Slot,
     publication::{published, withdraw},
 };
-use crate::sync::{const_outside_models, fence_after_publish, world_thread_local};
-use crate::sys::{Backend, Native, deadline, fork};
+use crate::sync::{const_outside_models, fence_after_publish, mutant, world_thread_local};
+use crate::sys::{Backend, Native, deadline, fork, process_exit};
 use core::{cell::Cell, fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,7 @@ impl Local {
     /// Gets the element off whatever chain it is on.
     fn settle(&self) {
         if let Some(place) = self.place.take()
-            && !cfg!(layby_mutant = "no_settle")
+            && !mutant!("no_settle")
         {
             (place.withdraw)(place.slot, &self.element, place.generation);
         }
@@ -99,7 +99,9 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
-        self.settle();
+        if !process_exit::others_were_killed() {
+            self.settle();
+        }
     }
 }
 
@@ -143,11 +145,10 @@ impl<B: Backend> WaitTable<B> {
         let slot = self.enter(key);
         let publication = LOCAL
             .try_with(|local| {
+                // An element still there from an earlier wait was followed by fence A then, and the caller's check
+                // comes after that; no second fence is needed. Where a notification is not yet seen, the wait sees it.
                 if !local.is_at(slot, key) || local.element.is_notified() {
                     local.publish::<B>(slot, key);
-                } else {
-                    // Published by an earlier wait; the caller's check must come after fence A all the same.
-                    fence_after_publish();
                 }
                 local.publications.get()
             })
@@ -219,11 +220,8 @@ impl<B: Backend> Armed<B> {
         let slot = self.table.enter(self.key);
         LOCAL
             .try_with(|local| {
-                if local.publications.get() == publication && local.is_at(slot, self.key) {
-                    local.wait::<B>(deadline)
-                } else {
-                    WaitOutcome::Woken
-                }
+                let unmoved = local.publications.get() == publication || mutant!("armed_is_moved");
+                if unmoved && local.is_at(slot, self.key) { local.wait::<B>(deadline) } else { WaitOutcome::Woken }
             })
             .unwrap_or(WaitOutcome::Woken)
     }

@@ -44,7 +44,7 @@ use super::Key;
 use super::element::Element;
 use crate::sync::{
     atomic::{AtomicPtr, Ordering},
-    const_outside_models,
+    const_outside_models, mutant, unless_mutant,
 };
 use crate::sys::Backend;
 use core::{marker::PhantomData, ptr};
@@ -112,7 +112,7 @@ impl Slot {
         // Ordering: release; matches the acquire in `detach_all` and `try_pick`: the element's fields are visible to
         // whoever takes it, those of the elements below too (a read-modify-write continues their release sequence).
         // SeqCst for the sake of notifiers without a fence of their own.
-        let order = if cfg!(layby_mutant = "relaxed_push") { Ordering::Relaxed } else { Ordering::SeqCst };
+        let order = unless_mutant!("relaxed_push", SeqCst);
         loop {
             // Ordering: relaxed; released by the compare-and-swap.
             element.succ.store(seen.top(), Ordering::Relaxed);
@@ -128,21 +128,19 @@ impl Slot {
     pub(super) fn detach_all(&self) -> Chain {
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         loop {
-            let left = if seen.has(PICKED) && !cfg!(layby_mutant = "no_flush") {
-                Head::flagged(PICKED | FLUSH)
-            } else if seen.has(PICKED) {
-                Head::flagged(PICKED)
-            } else {
-                Head::EMPTY
+            let left = match seen.has(PICKED) {
+                true if mutant!("no_flush") => Head::flagged(PICKED),
+                true => Head::flagged(PICKED | FLUSH),
+                false => Head::EMPTY,
             };
             if seen == left {
                 return Chain::EMPTY;
             }
-            // Ordering: acquire; matches the release in `push`. Release, so that a picker that sees FLUSH sees what
-            // came before it.
-            let order = if cfg!(layby_mutant = "relaxed_detach") { Ordering::Relaxed } else { Ordering::AcqRel };
+            // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: that whoever is
+            // woken sees the notifier's change is the business of fences A and B, also when a picker does the waking.
+            let order = unless_mutant!("relaxed_detach", Acquire);
             match self.head.compare_exchange_weak(seen.0, left.0, order, Ordering::Relaxed) {
-                Ok(_) => return Chain { top: seen.top() },
+                Ok(taken) => return Chain { top: Head(taken).top() },
                 Err(now) => seen = Head(now),
             }
         }
@@ -158,10 +156,10 @@ impl Slot {
             if seen == Head::EMPTY {
                 return Pick::Empty;
             }
-            // Ordering: acquire; matches the release in `push` and `put_back`.
-            match self.head.compare_exchange_weak(seen.0, Head::flagged(PICKED).0, Ordering::AcqRel, Ordering::Relaxed)
-            {
-                Ok(_) => return Pick::Got(Picked { slot: self, chain: Chain { top: seen.top() } }),
+            // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: the flag says all.
+            let order = unless_mutant!("relaxed_pick", Acquire);
+            match self.head.compare_exchange_weak(seen.0, Head::flagged(PICKED).0, order, Ordering::Relaxed) {
+                Ok(taken) => return Pick::Got(Picked { slot: self, chain: Chain { top: Head(taken).top() } }),
                 Err(now) => seen = Head(now),
             }
         }
@@ -217,19 +215,20 @@ impl Picked<'_> {
         let head = &self.slot.head;
         loop {
             let seen = Head(head.load(Ordering::Relaxed));
-            if seen.has(FLUSH) {
-                // Ordering: acquire; matches the release in `push`.
-                let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), Ordering::AcqRel)).top() };
+            if seen.has(FLUSH) && !mutant!("flush_ignored") {
+                // Ordering: acquire; matches the release in `push`. Nothing to release: what we hold goes by its gates.
+                let order = unless_mutant!("relaxed_flush", Acquire);
+                let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), order)).top() };
                 newcomers.notify_all::<B>();
                 self.chain.take().notify_all::<B>();
                 return;
             }
             let (left, order) = if seen.top().is_null() {
                 // Ordering: release; our changes of the links are visible to whoever takes the chain next.
-                (Head(self.chain.top), Ordering::Release)
+                (Head(self.chain.top), unless_mutant!("relaxed_put_back", Release))
             } else {
                 // Ordering: acquire; matches the release in `push`.
-                (Head::flagged(PICKED), Ordering::Acquire)
+                (Head::flagged(PICKED), unless_mutant!("relaxed_newcomers", Acquire))
             };
             if head.compare_exchange_weak(seen.0, left.0, order, Ordering::Relaxed).is_ok() {
                 if seen.top().is_null() {

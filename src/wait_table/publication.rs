@@ -6,9 +6,9 @@ use super::{
     element::{Element, Label},
     pop_stack::{Pick, Slot},
 };
-use crate::sync::{fence_after_publish, hint};
+use crate::sync::{fence_after_publish, hint, mutant};
 use crate::sys::{Backend, fork};
-use core::marker::PhantomData;
+use core::{cell::Cell, marker::PhantomData};
 use std::time::Instant;
 
 /// How often a thread that finds a picker at work looks again before it asks for a flush. Arbitrary: a picker holds a
@@ -24,7 +24,14 @@ pub(super) fn published<B: Backend, R>(
     during: impl FnOnce(&Published<'_, B>) -> R,
 ) -> (R, bool) {
     let element = Element::new(Some(label));
-    let published = Published { slot, element: &element, generation: fork::generation(), backend: PhantomData::<B> };
+    let published = Published::<B> {
+        slot,
+        label,
+        element: &element,
+        generation: fork::generation(),
+        waited: Cell::new(false),
+        backend: PhantomData,
+    };
     // SAFETY: the element is new. It lives on this frame, which is not left, by return or by unwinding, before
     // `Published` is dropped and has got it off the chain. It is a local of a function that is not `async` and was not
     // moved since, so it has an address of its own.
@@ -38,8 +45,10 @@ pub(super) fn published<B: Backend, R>(
 /// A published element, as `during` sees it.
 pub(super) struct Published<'a, B: Backend> {
     slot: &'a Slot,
+    label: Label,
     element: &'a Element,
     generation: u32,
+    waited: Cell<bool>,
     backend: PhantomData<B>,
 }
 
@@ -47,14 +56,29 @@ impl<B: Backend> Published<'_, B> {
     /// Waits until notified or until the deadline has passed. Returns at once in the child of a fork.
     pub(super) fn wait(&self, deadline: Option<Instant>, may_spin: bool) {
         if self.generation == fork::generation() {
+            self.waited.set(true);
             self.element.wait::<B>(deadline, may_spin);
         }
+    }
+
+    /// Whether the element was chosen by a wake of one though its owner did not wait: its condition was against it, or
+    /// panicked. Somebody else who waits may have been passed over for it.
+    fn holds_a_strangers_wake(&self) -> bool {
+        self.label.selectable
+            && !self.waited.get()
+            && self.element.is_notified()
+            && self.generation == fork::generation()
+            && !mutant!("keeps_wake")
     }
 }
 
 impl<B: Backend> Drop for Published<'_, B> {
     fn drop(&mut self) {
         withdraw::<B>(self.slot, self.element, self.generation);
+        if self.holds_a_strangers_wake() {
+            // No fence B: who was passed over was put back before our gate was set, and so is on the chain for us.
+            wake_one_of::<B>(self.slot, self.label.key);
+        }
     }
 }
 
@@ -79,20 +103,26 @@ pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u
             Pick::Got(mut picked) => {
                 let taken = picked.take(element);
                 picked.put_back::<B>();
-                if !taken {
+                if !taken && !mutant!("leaves_notifiers_hands") {
                     element.wait::<B>(None, true);
                 }
                 return;
             }
             Pick::Empty => {
-                element.wait::<B>(None, true);
+                if !mutant!("leaves_empty_slot") {
+                    element.wait::<B>(None, true);
+                }
                 return;
             }
             Pick::Busy => hint::spin_loop(),
         }
     }
-    wake_chain::<B>(slot);
-    element.wait::<B>(None, true);
+    if !mutant!("no_flush_asked") {
+        wake_chain::<B>(slot);
+    }
+    if !mutant!("leaves_pickers_hands") {
+        element.wait::<B>(None, true);
+    }
 }
 
 /// Notifies every element of a slot, with the help of a picker if there is one; returns how many this call notified.
@@ -116,5 +146,5 @@ pub(super) fn wake_one_of<B: Backend>(slot: &Slot, key: super::Key) -> usize {
             Pick::Busy => hint::spin_loop(),
         }
     }
-    wake_chain::<B>(slot)
+    if mutant!("gives_up_when_busy") { 0 } else { wake_chain::<B>(slot) }
 }

@@ -7,7 +7,7 @@ use super::{
     pop_stack::Slot,
     publication::{published, wake_chain, wake_one_of},
 };
-use crate::sync::{fence_before_look, fence_before_look_seqcst};
+use crate::sync::{fence_before_look, fence_before_look_seqcst, mutant};
 use crate::sys::{Backend, Native, deadline};
 use core::{fmt, marker::PhantomData};
 use std::time::{Duration, Instant};
@@ -116,7 +116,7 @@ impl<B: Backend> WaitTable<B> {
             }
             let (held, _) = published::<B, _>(self.enter(key), label, |element| {
                 // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
-                let held = !cfg!(layby_mutant = "no_ratify") && condition();
+                let held = !mutant!("no_ratify") && condition();
                 if !held {
                     element.wait(deadline, may_spin());
                 }
@@ -132,7 +132,8 @@ impl<B: Backend> WaitTable<B> {
     /// does, with any condition.
     ///
     /// May return early. A wait that may be chosen by [`wake_one`](Self::wake_one) must be this one, and its caller must
-    /// look at the state again after it, for its return may have used up somebody's wake-up.
+    /// look at the state again after it, for its return may have used up somebody's wake-up. If `still` is false or
+    /// panics, nothing is used up: a wake-up that chose the caller meanwhile goes to the next in line.
     pub fn wait_if(&self, key: impl Into<Key>, still: impl FnOnce() -> bool) {
         self.wait_if_at(key.into(), None, still);
     }
@@ -151,12 +152,13 @@ impl<B: Backend> WaitTable<B> {
     fn wait_if_at(&self, key: Key, deadline: Option<Instant>, still: impl FnOnce() -> bool) -> WaitOutcome {
         let label = Label { key, selectable: true };
         let (waited, notified) = published::<B, _>(self.enter(key), label, |element| {
-            let waited = still();
+            let waited = mutant!("no_ratify_if") || still();
             if waited {
                 element.wait(deadline, true);
             }
             waited
         });
+        let notified = notified && !mutant!("timeout_hides_wake");
         if waited && !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 

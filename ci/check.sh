@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Everything that can be said without running the crate: format, lints in the three worlds, documentation, the package,
+# and two gates: unsafe code only in the files listed here, operating systems only in src/sys.
+# Needs: the Rust toolchain with rustfmt and clippy. Takes: 1 minute the first time.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+
+say "format"
+cargo fmt --all --check
+
+say "lints"
+cargo clippy --workspace --all-targets -- -D warnings
+for world in layby_loom layby_shuttle; do
+    say "lints, --cfg $world"
+    RUSTFLAGS="--cfg $world" cargo clippy --all-targets --target-dir "$BUILD/$world" -- -D warnings
+done
+
+say "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
+RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
+
+say "package"
+cargo package --allow-dirty
+packaged=$(cargo package --list --allow-dirty)
+for file in src/lib.rs README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE; do
+    grep -qx "$file" <<<"$packaged" || { echo "the package lacks $file"; exit 1; }
+done
+if grep -E '^(\.ci|ci|benches)/' <<<"$packaged"; then
+    echo "the package holds what its users do not need"
+    exit 1
+fi
+
+say "unsafe code"
+allowed='src/sync/mod.rs
+src/sys/mod.rs
+src/wait_table/element.rs
+src/wait_table/local.rs
+src/wait_table/pop_stack.rs
+src/wait_table/publication.rs'
+if opened=$(grep -rlE 'allow\((.*, *)?unsafe_code' src examples 2>/dev/null | grep -vxF "$allowed"); then
+    echo "unsafe code is opened in files that are not on the list of ci/check.sh:"
+    echo "$opened"
+    exit 1
+fi
+
+say "operating systems"
+named='\b(target_os|target_family|target_vendor|target_env|unix|windows|libc|windows_sys)\b'
+if found=$(grep -rnE "$named" src --include='*.rs' | grep -v '^src/sys/' | grep -vE '^[^:]+:[0-9]+: *//'); then
+    echo "operating systems are named outside src/sys:"
+    echo "$found"
+    exit 1
+fi
+echo "all clear"

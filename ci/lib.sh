@@ -1,0 +1,47 @@
+# What the scripts of ci/ have in common. Sourced, not run: goes to the root of the repository, and gives
+#   $BUILD                   where the scripts build, apart from plain `cargo build`
+#   skip REASON              ends the script with status 77: what it needs is not to be had here
+#   need PACKAGE...          installs the Debian packages that are missing, or skips
+#   debian_rust [PACKAGE...] switches to Debian's rustc, which comes with the sources of std, so that std can be built for
+#                            any target and with any flag; leaves the machine's own toolchain alone
+#   limited COMMAND...       runs a command that must not hang: it fails after LAYBY_CI_LIMIT seconds (default 900)
+#   say TEXT                 a headline
+# The distribution is Debian 12, the user root; on anything else `need` skips if a package is missing.
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+SKIPPED=77
+BUILD=$(realpath -m "${CARGO_TARGET_DIR:-target}")/ci
+mkdir -p "$BUILD"
+export CARGO_BUILD_JOBS=${CARGO_BUILD_JOBS:-2}
+
+say() { printf '== %s\n' "$*"; }
+
+skip() {
+    echo "SKIPPED: $*"
+    exit $SKIPPED
+}
+
+limited() { timeout --kill-after=10 "${LAYBY_CI_LIMIT:-900}" "$@"; }
+
+need() {
+    local package missing=()
+    for package; do
+        dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || skip "needs the Debian packages ${missing[*]}, and root to install them"
+    echo "installing ${missing[*]}"
+    local install=(apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300)
+    export DEBIAN_FRONTEND=noninteractive
+    # A new machine has no package lists, an old one has stale ones: the second try is with new ones.
+    "${install[@]}" "${missing[@]}" >"$BUILD/apt.log" 2>&1 ||
+        { apt-get update -q && "${install[@]}" "${missing[@]}"; } >"$BUILD/apt.log" 2>&1 ||
+        { tail -n 5 "$BUILD/apt.log"; skip "not to be had: ${missing[*]}"; }
+}
+
+debian_rust() {
+    need rustc-web cargo-web rust-web-src "$@"
+    unset RUSTUP_TOOLCHAIN CARGO_TARGET_DIR CARGO_BUILD_TARGET CARGO_ENCODED_RUSTFLAGS
+    export PATH=/usr/bin:$PATH RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc
+    export RUSTC_BOOTSTRAP=1 # -Zbuild-std
+}

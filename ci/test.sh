@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The test suite natively: debug and release, on all CPUs and on one, and with Park as the platform's backend.
+# Usage: ci/test.sh [TIMES]: how often each of them runs (default 1); e.g. ci/test.sh 50 before a release
+# Needs: the Rust toolchain; taskset (util-linux) for the run on one CPU. Takes: 2 minutes for one time.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+times=${1:-1}
+
+repeat() {
+    local what=$1 i
+    shift
+    for ((i = 1; i <= times; i++)); do
+        say "$what, $i of $times"
+        limited "$@"
+    done
+}
+
+repeat "debug" cargo test
+repeat "release" cargo test --release
+if command -v taskset >/dev/null && taskset -c 0 true; then
+    repeat "debug, one CPU" taskset -c 0 cargo test
+    repeat "release, one CPU" taskset -c 0 cargo test --release
+else
+    echo "SKIPPED: one CPU: taskset is not to be had here"
+fi
+flags="${RUSTFLAGS:-} --cfg layby_park"
+RUSTFLAGS=$flags RUSTDOCFLAGS="${RUSTDOCFLAGS:-} --cfg layby_park" repeat "through Park" cargo test --target-dir "$BUILD/park"

@@ -1,0 +1,138 @@
+//! Listing 2: TWA-Semaphore, with a waiting array of update counters.
+
+use super::{RawSemaphore, tickets::Tickets};
+use crate::line::{Distance, Word, key_of};
+use crate::sync::{
+    atomic::{AtomicU32, Ordering},
+    const_outside_models, fence_before_look_seqcst, world_static,
+};
+use crate::sys::{Backend, Spin, spin_policy};
+use core::{fmt, marker::PhantomData};
+
+/// A bucket: its sequence changes when those who wait on it should look again. 32 bits are enough: a waiter would have to
+/// miss exactly 2^32 changes between two looks.
+struct WaitBucket {
+    update_sequence: AtomicU32,
+    /// How many threads sleep on it, or are about to: nobody is woken through the kernel in vain.
+    sleepers: AtomicU32,
+}
+
+impl WaitBucket {
+    const_outside_models! {
+        fn new() -> Self {
+            Self { update_sequence: AtomicU32::new(0), sleepers: AtomicU32::new(0) }
+        }
+    }
+
+    fn sequence(&self) -> u32 {
+        // Ordering: SeqCst here and below, as in the paper.
+        self.update_sequence.load(Ordering::SeqCst)
+    }
+
+    /// Waits until the sequence is not `seen`.
+    fn wait_for_change<B: Backend>(&self, seen: u32) {
+        if !B::SLEEPS {
+            spin_policy::spin_for_ever_until(|| self.sequence() != seen);
+            return;
+        }
+        // Counted before the last look at the sequence, which is the backend's: either it sees the change, or `change`
+        // sees the count.
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        fence_before_look_seqcst();
+        while self.sequence() == seen {
+            B::wait(&self.update_sequence, seen, None);
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn change<B: Backend>(&self) {
+        self.update_sequence.fetch_add(1, Ordering::SeqCst);
+        fence_before_look_seqcst();
+        // A backend wakes one sleeper at a time; those of all tickets that share the bucket have to look.
+        for _ in 0..self.sleepers.load(Ordering::SeqCst) {
+            B::wake(&raw const self.update_sequence);
+        }
+    }
+}
+
+/// The paper's size for this listing.
+const TABLE_SIZE: usize = if cfg!(any(layby_loom, layby_shuttle)) { 2 } else { 2048 };
+
+world_static! {
+    /// The long-term waiting array, shared by all semaphores of this kind.
+    fn wait_array() -> &'static [WaitBucket; TABLE_SIZE] {
+        const { [const { WaitBucket::new() }; TABLE_SIZE] }
+        model { core::array::from_fn(|_| WaitBucket::new()) }
+    }
+}
+
+/// The paper's TWA-Semaphore: a waiter near its turn spins on Grant, one far from it waits on a counter that it shares with
+/// few others.
+///
+/// `THRESHOLD` is the paper's LongTermThreshold: how many waiters are near. With `B =` [`Spin`], the default, the far ones
+/// spin too; with a backend that sleeps, they sleep, and with `THRESHOLD = 0` nobody spins at all.
+///
+/// ```
+/// use layby::sema::{RawSemaphore, TwaArraySemaphore};
+/// use layby::sys::Native;
+///
+/// let spins: TwaArraySemaphore = TwaArraySemaphore::with_permits(1);
+/// let sleeps: TwaArraySemaphore<0, Native> = TwaArraySemaphore::with_permits(1);
+/// spins.take();
+/// sleeps.take();
+/// ```
+pub struct TwaArraySemaphore<const THRESHOLD: u32 = 1, B: Backend = Spin> {
+    tickets: Tickets,
+    backend: PhantomData<B>,
+}
+
+impl<const THRESHOLD: u32, B: Backend> TwaArraySemaphore<THRESHOLD, B> {
+    fn bucket(&self, ticket: Word) -> &'static WaitBucket {
+        &wait_array()[key_of(self, ticket).hash() as usize & (TABLE_SIZE - 1)]
+    }
+}
+
+impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESHOLD, B> {
+    const NAME: &'static str = "twa-array";
+
+    fn with_permits(permits: u64) -> Self {
+        Self { tickets: Tickets::new(permits), backend: PhantomData }
+    }
+
+    fn take(&self) {
+        let tx = self.tickets.draw();
+        // Fast path: nobody is before us.
+        if self.tickets.surplus(tx) > 0 {
+            return;
+        }
+        let bucket = self.bucket(tx);
+        loop {
+            let seen = bucket.sequence();
+            let dx = self.tickets.surplus(tx);
+            if dx > 0 {
+                return;
+            }
+            if dx + Distance::from(THRESHOLD.cast_signed()) > 0 {
+                // Near: global spinning on Grant.
+                spin_policy::spin_for_ever_until(|| self.tickets.surplus(tx) > 0);
+                return;
+            }
+            // Far: by proxy, on the bucket.
+            bucket.wait_for_change::<B>(seen);
+        }
+    }
+
+    fn post(&self) {
+        // The holder of the ticket granted is near, and sees it; the one that is near from now on is to be told.
+        let g = self.tickets.grant().wrapping_add(Word::from(THRESHOLD));
+        if self.tickets.is_drawn(g) {
+            self.bucket(g).change::<B>();
+        }
+    }
+}
+
+impl<const THRESHOLD: u32, B: Backend> fmt::Debug for TwaArraySemaphore<THRESHOLD, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TwaArraySemaphore").field("tickets", &self.tickets).finish()
+    }
+}

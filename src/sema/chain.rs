@@ -1,0 +1,45 @@
+//! Listing 3: TWA-Semaphore with waiting chains.
+
+use super::{RawSemaphore, tickets::Tickets};
+use crate::line::key_of;
+use crate::wait_table::global;
+
+/// The paper's TWA-Semaphore with waiting chains: a waiter sleeps on an element on its own stack.
+///
+/// The element hangs on the chain of its ticket's slot (AddressWaitUntil), and a post wakes the chain of the ticket it
+/// grants (AddressSignalPolite). Chains are walked by the notifier, not from waiter to waiter: see DESIGN.md.
+///
+/// ```
+/// use layby::sema::{RawSemaphore, TwaChainSemaphore};
+///
+/// let semaphore = TwaChainSemaphore::with_permits(1);
+/// semaphore.take();
+/// semaphore.post();
+/// ```
+#[derive(Debug)]
+pub struct TwaChainSemaphore {
+    tickets: Tickets,
+}
+
+impl RawSemaphore for TwaChainSemaphore {
+    const NAME: &'static str = "twa-chain";
+
+    fn with_permits(permits: u64) -> Self {
+        Self { tickets: Tickets::new(permits) }
+    }
+
+    fn take(&self) {
+        let tx = self.tickets.draw();
+        // Fast path: nobody is before us.
+        if self.tickets.surplus(tx) > 0 {
+            return;
+        }
+        // The semaphore's address and the ticket make the key.
+        global().wait_until(key_of(self, tx), || self.tickets.surplus(tx) > 0);
+    }
+
+    fn post(&self) {
+        let g = self.tickets.grant();
+        global().wake_all_seqcst(key_of(self, g));
+    }
+}

@@ -1,0 +1,50 @@
+//! The two words that all listings share, with the paper's comparison by magnitude.
+
+use crate::line::{AtomicWord, Distance, MAX_DISTANCE, Word, distance};
+use crate::sync::atomic::Ordering;
+use core::fmt;
+
+/// Ticket and Grant.
+pub(super) struct Tickets {
+    ticket: AtomicWord,
+    grant: AtomicWord,
+}
+
+impl Tickets {
+    pub(super) fn new(permits: u64) -> Self {
+        let permits = Word::try_from(permits).ok().filter(|permits| *permits <= MAX_DISTANCE);
+        let permits = permits.expect("layby: more permits than a semaphore can hold");
+        Self { ticket: AtomicWord::new(0), grant: AtomicWord::new(permits) }
+    }
+
+    /// `Ticket.fetch_add(1)`.
+    pub(super) fn draw(&self) -> Word {
+        // Ordering: SeqCst here and below, as in the paper, whose argument is pair T1 of `crate::line`.
+        self.ticket.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// `dx`: how far the grants are ahead of ticket `tx`. Positive: it may go.
+    pub(super) fn surplus(&self, tx: Word) -> Distance {
+        distance(tx, self.grant.load(Ordering::SeqCst))
+    }
+
+    /// `Grant.fetch_add(1)`: the ticket that it grants.
+    pub(super) fn grant(&self) -> Word {
+        self.grant.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// Whether somebody may hold ticket `tx`.
+    pub(super) fn is_drawn(&self, tx: Word) -> bool {
+        crate::sync::fence_before_look_seqcst();
+        distance(tx, self.ticket.load(Ordering::SeqCst)) > 0
+    }
+}
+
+impl fmt::Debug for Tickets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tickets")
+            .field("ticket", &self.ticket.load(Ordering::Relaxed))
+            .field("grant", &self.grant.load(Ordering::Relaxed))
+            .finish()
+    }
+}

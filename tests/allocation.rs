@@ -1,0 +1,159 @@
+//! Promise 10: nothing here allocates, and wake-ups work inside a global allocator.
+
+#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![allow(unsafe_code, reason = "a global allocator")]
+
+mod common;
+
+use common::{Form, Tally, eventually, watchdog};
+use layby::{
+    Key, WaitTable, location_wake_all,
+    sys::{Backend, Native, Park},
+    wait_table::global,
+    wait_until,
+};
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    any::TypeId,
+    cell::Cell,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+/// Counts allocations, of the process and of each thread, and wakes whoever waits for the count: while it allocates.
+struct WakingAllocator;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static OURS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: the system's allocator does the work.
+unsafe impl GlobalAlloc for WakingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        OURS.with(|ours| ours.set(ours.get() + 1));
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // If this allocated, it would never end.
+        location_wake_all(&ALLOCATIONS);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: WakingAllocator = WakingAllocator;
+
+/// How many allocations the calling thread makes in `work`.
+fn allocations_in(work: impl FnOnce()) -> usize {
+    let before = OURS.get();
+    work();
+    OURS.get() - before
+}
+
+/// Whether the platform's backend promises a wake of sleepers without an allocation.
+fn wakes_without_allocation() -> bool {
+    TypeId::of::<Native>() != TypeId::of::<Park>()
+}
+
+#[test]
+fn the_allocator_counts() {
+    assert_eq!(allocations_in(|| drop(std::hint::black_box(Box::new(1)))), 1);
+}
+
+#[test]
+fn an_allocator_may_wake() {
+    let _watchdog = watchdog();
+    if !wakes_without_allocation() {
+        return;
+    }
+    let target = ALLOCATIONS.load(Ordering::Relaxed) + 100;
+    thread::scope(|s| {
+        s.spawn(|| wait_until(&ALLOCATIONS, || ALLOCATIONS.load(Ordering::Relaxed) >= target));
+        eventually(|| {
+            drop(std::hint::black_box(Box::new(1)));
+            ALLOCATIONS.load(Ordering::Relaxed) >= target
+        });
+    });
+}
+
+#[test]
+fn wake_ups_do_not_allocate() {
+    let _watchdog = watchdog();
+    let own: WaitTable = WaitTable::with_slots(1);
+    let wake_in_every_way = |table: &WaitTable, key: Key| {
+        allocations_in(|| {
+            table.wake_one(key);
+            table.wake_all_seqcst(key);
+            table.wake_all(key);
+        })
+    };
+    for table in [&own, global()] {
+        assert_eq!(wake_in_every_way(table, Key::address(&own)), 0, "with nobody waiting");
+    }
+    if !wakes_without_allocation() {
+        return;
+    }
+    let open = AtomicBool::new(false);
+    let is_open = || open.load(Ordering::Relaxed);
+    for table in [&own, global()] {
+        open.store(false, Ordering::Relaxed);
+        let published = Tally::new();
+        thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    while !is_open() {
+                        table.wait_if(&own, || {
+                            published.add();
+                            !is_open()
+                        });
+                    }
+                });
+            }
+            for rounds in 1..=20 {
+                published.reaches(4 * rounds);
+                assert_eq!(wake_in_every_way(table, Key::address(&own)), 0, "with waiters");
+            }
+            open.store(true, Ordering::Relaxed);
+            table.wake_all(&own);
+        });
+    }
+}
+
+/// Design, section 5: no allocation on any path. What `Park` does for its own part is not ours to promise.
+#[test]
+fn waits_do_not_allocate() {
+    let _watchdog = watchdog();
+    if Native::NAME == Park::NAME {
+        return;
+    }
+    let table: &'static WaitTable = Box::leak(Box::new(WaitTable::with_slots(1)));
+    let done = AtomicBool::new(false);
+    thread::scope(|s| {
+        s.spawn(|| {
+            for form in Form::ALL {
+                let looks = Cell::new(0);
+                let third_look = || {
+                    looks.set(looks.get() + 1);
+                    looks.get() > 3
+                };
+                let allocations = allocations_in(|| {
+                    form.wait(table, Key::address(table), Duration::from_micros(50), third_look);
+                    form.wait(table, Key::address(table), Duration::from_micros(50), third_look);
+                });
+                assert_eq!(allocations, 0, "{form:?}");
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        while !done.load(Ordering::Relaxed) {
+            table.wake_all(table);
+            thread::yield_now();
+        }
+    });
+}

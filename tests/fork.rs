@@ -1,0 +1,286 @@
+//! Promise 10: after a fork the child's tables are empty and usable, whatever the parent's threads were doing.
+//!
+//! The children run more than POSIX allows in the child of a threaded process (they allocate and start threads), which
+//! the C libraries that we run on allow. They report by their exit status.
+
+#![cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+#![allow(unsafe_code, reason = "fork, waitpid and _exit")]
+
+mod common;
+
+use common::{Rally, Tally, counting_backend, eventually, scaled, watchdog};
+use layby::{
+    Key, WaitTable,
+    wait_table::{Slots, global},
+};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// One test at a time: no other test's thread shall hold a lock, such as the test runner's output, across a fork.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn leaked(slots: usize) -> &'static WaitTable {
+    Box::leak(Box::new(WaitTable::with_slots(slots)))
+}
+
+/// A child process.
+struct Child(libc::pid_t);
+
+impl Child {
+    /// Forks: `None` in the child.
+    fn fork() -> Option<Self> {
+        // SAFETY: see the head of this file for what the children do.
+        match unsafe { libc::fork() } {
+            -1 => panic!("fork failed"),
+            0 => {
+                // SAFETY: without a handler the alarm ends the child, which is what becomes of one that hangs.
+                unsafe { libc::alarm(60) };
+                None
+            }
+            pid => Some(Self(pid)),
+        }
+    }
+
+    /// Forks a child that runs `life` and exits.
+    fn that(life: impl FnOnce()) -> Self {
+        Self::fork().unwrap_or_else(|| Self::live(life))
+    }
+
+    /// Runs `life` and exits: 0, or 1 if it panicked.
+    fn live(life: impl FnOnce()) -> ! {
+        let status = i32::from(catch_unwind(AssertUnwindSafe(life)).is_err());
+        // SAFETY: ends the child without running what the parent's test runner has registered.
+        unsafe { libc::_exit(status) }
+    }
+
+    /// Waits until the child has exited, and not by a panic or a signal.
+    #[track_caller]
+    fn succeeds(self) {
+        let mut status = 0;
+        // SAFETY: the child is ours and has not been waited for; `status` is a live int.
+        assert_eq!(unsafe { libc::waitpid(self.0, &raw mut status, 0) }, self.0);
+        assert_ne!(status, libc::SIGALRM, "the child hangs");
+        assert_eq!(status, 0, "the child failed, with this wait status");
+    }
+}
+
+/// Uses a table as a child may: wakes, waits, starts threads that wait (on stacks that the parent's waiters had).
+fn use_fully(table: &'static WaitTable) {
+    assert_eq!(table.wake_all(table) + table.wake_all_seqcst(table) + table.wake_one(table), 0, "not empty");
+    assert!(!table.wait_until_timeout(table, Duration::from_millis(1), || false));
+    Rally::run(table, scaled(20));
+    let open = AtomicBool::new(false);
+    thread::scope(|s| {
+        for _ in 0..8 {
+            s.spawn(|| table.wait_until(table, || open.load(Ordering::Relaxed)));
+        }
+        open.store(true, Ordering::Relaxed);
+        table.wake_all(table);
+    });
+}
+
+/// Waiters of the parent on a table of one's own, on one in a static and on the global one.
+#[test]
+fn with_waiters_in_the_parent() {
+    static SLOTS: Slots<1> = Slots::new();
+    static IN_A_STATIC: WaitTable = WaitTable::from_slots(&SLOTS);
+    let (_watchdog, _alone) = (watchdog(), alone());
+    for table in [leaked(1), &IN_A_STATIC, global()] {
+        for generations in [1, 3] {
+            let open = AtomicBool::new(false);
+            let published = Tally::new();
+            thread::scope(|s| {
+                for _ in 0..4 {
+                    s.spawn(|| {
+                        table.wait_if(table, || {
+                            published.add();
+                            true
+                        });
+                        table.wait_until(table, || open.load(Ordering::Relaxed));
+                    });
+                }
+                published.reaches(4);
+                descend(generations, table);
+                // The parent's waiters are none the worse for it.
+                assert_eq!(table.wake_all(table), 4);
+                open.store(true, Ordering::Relaxed);
+                table.wake_all(table);
+            });
+        }
+    }
+}
+
+/// Children, their children and so on: each finds the table empty, though its parent has a waiter on it.
+fn descend(generations: usize, table: &'static WaitTable) {
+    let child = Child::that(|| {
+        use_fully(table);
+        if generations > 1 {
+            let published = Tally::new();
+            thread::scope(|s| {
+                s.spawn(|| {
+                    table.wait_if(table, || {
+                        published.add();
+                        true
+                    });
+                });
+                published.reaches(1);
+                descend(generations - 1, table);
+                assert!(table.wake_all(table) >= 1);
+            });
+        }
+    });
+    child.succeeds();
+}
+
+#[test]
+fn with_the_forking_threads_element_lingering() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    for same_key in [true, false] {
+        for table in [leaked(1), global()] {
+            let (ours, other) = (Key::ticket(table, 1), Key::ticket(table, 2));
+            let next = if same_key { ours } else { other };
+            table.location_wait(ours);
+            let armed = table.arm(ours);
+            let child = Child::that(|| {
+                assert_eq!(table.wake_all(ours), 0, "the parent's element is on the child's chain");
+                // Armed in the parent: on no chain here, so it must not wait.
+                armed.wait();
+                table.location_wait(next);
+                assert_eq!(table.wake_all(next), 1, "the child's wait was not published");
+                table.location_wait(next);
+                use_fully(table);
+                // The end of a thread whose element lingers in the child.
+                thread::spawn(move || table.location_wait(ours)).join().unwrap();
+                use_fully_but_for_ours(table);
+            });
+            child.succeeds();
+            assert_eq!(table.wake_all(ours), 1, "the parent's element still lingers");
+        }
+    }
+}
+
+/// The rally leaves this thread's element on the chain.
+fn use_fully_but_for_ours(table: &'static WaitTable) {
+    table.wake_all(table);
+    use_fully(table);
+}
+
+/// The element of the outer wait lies on the stack of the thread that forks.
+#[test]
+fn inside_a_condition() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    for table in [leaked(1), global()] {
+        // The second evaluation is made with the element published; so is the second one after a fork in it.
+        for (fork_at, rouse_at) in [(1, 2), (2, 4)] {
+            let evaluations = Tally::new();
+            let mut child = None;
+            let mut helper = None;
+            let open: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+            let is_child = AtomicBool::new(false);
+            table.wait_until(table, || {
+                evaluations.add();
+                if evaluations.get() == fork_at {
+                    child = Child::fork();
+                    is_child.store(child.is_none(), Ordering::Relaxed);
+                    return child.is_some();
+                }
+                if is_child.load(Ordering::Relaxed) && evaluations.get() == rouse_at {
+                    helper = Some(thread::spawn(move || {
+                        open.store(true, Ordering::Relaxed);
+                        table.wake_all(table)
+                    }));
+                }
+                open.load(Ordering::Relaxed)
+            });
+            match child {
+                Some(child) => child.succeeds(),
+                None => Child::live(|| {
+                    assert!(open.load(Ordering::Relaxed));
+                    helper.unwrap().join().unwrap();
+                    use_fully(table);
+                }),
+            }
+        }
+    }
+}
+
+/// A wait that sleeps in the parent while another thread forks, over and over; then the child's own sleepers.
+#[test]
+fn while_others_publish_and_withdraw() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let table = leaked(1);
+    let stop = AtomicBool::new(false);
+    let stopped = || stop.load(Ordering::Relaxed);
+    thread::scope(|s| {
+        for _ in 0..3 {
+            s.spawn(|| while !table.wait_until_timeout(table, Duration::from_micros(30), stopped) {});
+        }
+        s.spawn(|| {
+            while !stopped() {
+                table.wake_one(Key::ticket(table, 1));
+                table.wake_all(table);
+            }
+        });
+        for _ in 0..scaled(40) {
+            Child::that(|| use_fully(table)).succeeds();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// The child is emptying its parent's table when another of its threads forks: the grandchild must not wait for the
+/// thread that does not exist there.
+#[test]
+fn while_the_table_is_being_emptied() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    // Large, so that emptying takes long enough to fork in.
+    let table = leaked(1 << 20);
+    drop(table.arm(table));
+    for _ in 0..scaled(10) {
+        let child = Child::that(|| {
+            let about_to_wait: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+            let waiter = thread::spawn(move || {
+                about_to_wait.store(true, Ordering::SeqCst);
+                table.wait_until_timeout(table, Duration::from_millis(1), || false)
+            });
+            eventually(|| about_to_wait.load(Ordering::SeqCst));
+            for _ in 0..4 {
+                let grandchild = Child::that(|| {
+                    assert_eq!(table.wake_all(table), 0);
+                    assert!(!table.wait_until_timeout(table, Duration::from_millis(1), || false));
+                });
+                grandchild.succeeds();
+            }
+            assert!(!waiter.join().unwrap());
+        });
+        child.succeeds();
+    }
+}
+
+/// A sleeper whose gate says so in the copy: the child neither wakes it nor calls the kernel for it.
+#[test]
+fn makes_no_system_calls_for_the_parents_sleepers() {
+    counting_backend!(Forked);
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let table: WaitTable<Forked> = WaitTable::with_slots(1);
+    thread::scope(|s| {
+        s.spawn(|| table.wait_if(&table, || true));
+        Forked::waits().reaches(1);
+        let child = Child::that(|| {
+            assert_eq!(table.wake_all(&table) + table.wake_one(&table), 0);
+            assert_eq!(Forked::wakes().get(), 0);
+        });
+        child.succeeds();
+        assert_eq!(table.wake_all(&table), 1);
+    });
+}

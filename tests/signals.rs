@@ -1,0 +1,138 @@
+//! Promise 10: a signal handler may wake, whatever its thread was in the middle of. Where the platform's own backend is
+//! `Park` that is promised only while nobody sleeps, so this is for Linux.
+
+#![cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+#![allow(unsafe_code, reason = "sigaction and pthread_kill")]
+
+mod common;
+
+use common::{Tally, eventually, scaled, watchdog};
+use layby::{
+    Key, WaitTable, location_wake_all,
+    wait_table::{Slots, global},
+    wait_until,
+};
+use std::{
+    mem, ptr,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+    // SAFETY: an all-zero sigaction is valid, and the handlers of this file do nothing but atomics and wake-ups.
+    unsafe {
+        let mut action: libc::sigaction = mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        assert_eq!(libc::sigaction(signal, &raw const action, ptr::null_mut()), 0);
+    }
+}
+
+/// A thread that signals can be sent to for as long as it is joined later.
+#[derive(Clone, Copy)]
+struct Target(libc::pthread_t);
+
+impl Target {
+    fn this_thread() -> Self {
+        // SAFETY: always allowed.
+        Self(unsafe { libc::pthread_self() })
+    }
+
+    fn interrupt(self, signal: libc::c_int) {
+        // SAFETY: the thread is not joined before the last signal was sent.
+        assert_eq!(unsafe { libc::pthread_kill(self.0, signal) }, 0);
+    }
+}
+
+#[test]
+fn a_handler_wakes_a_sleeping_thread() {
+    static RAISED: AtomicUsize = AtomicUsize::new(0);
+    extern "C" fn raise(_: libc::c_int) {
+        RAISED.fetch_add(1, Ordering::Relaxed);
+        location_wake_all(&RAISED);
+    }
+    let _watchdog = watchdog();
+    install(libc::SIGUSR1, raise);
+    for round in 0..scaled(200) {
+        let seen = Tally::new();
+        thread::scope(|s| {
+            s.spawn(|| {
+                wait_until(&RAISED, || {
+                    seen.add();
+                    RAISED.load(Ordering::Relaxed) > round
+                });
+            });
+            seen.reaches(2);
+            Target::this_thread().interrupt(libc::SIGUSR1);
+        });
+    }
+    // And its own thread: the handler runs on top of the wait that it ends.
+    let raised = RAISED.load(Ordering::Relaxed);
+    let evaluations = &Tally::new();
+    thread::scope(|s| {
+        let (send, receive) = std::sync::mpsc::channel();
+        s.spawn(move || {
+            send.send(Target::this_thread().0).unwrap();
+            wait_until(&RAISED, || {
+                evaluations.add();
+                RAISED.load(Ordering::Relaxed) > raised
+            });
+        });
+        let sleeper = Target(receive.recv().unwrap());
+        evaluations.reaches(2);
+        sleeper.interrupt(libc::SIGUSR1);
+    });
+    assert_eq!(global().wake_all(&RAISED), 0);
+}
+
+/// Interrupts a thread at every place of its pushes, picks, withdrawals and wake-ups, with a handler that wakes the very
+/// same slot.
+///
+/// Breaks (hangs) when a wake-up waits for another one, or for a picker.
+#[test]
+fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
+    static SLOTS: Slots<1> = Slots::new();
+    static TABLE: WaitTable = WaitTable::from_slots(&SLOTS);
+    static HANDLED: Tally = Tally::new();
+    extern "C" fn wake(_: libc::c_int) {
+        if HANDLED.get() % 2 == 0 {
+            TABLE.wake_all(&TABLE)
+        } else {
+            TABLE.wake_one(&TABLE)
+        };
+        HANDLED.add();
+    }
+    let _watchdog = watchdog();
+    install(libc::SIGUSR2, wake);
+    let stop = AtomicBool::new(false);
+    let stopped = || stop.load(Ordering::Relaxed);
+    let neighbour = Key::ticket(&TABLE, 1);
+    let (send, receive) = std::sync::mpsc::channel();
+    thread::scope(|s| {
+        for _ in 0..2 {
+            let send = send.clone();
+            s.spawn(move || {
+                send.send(Target::this_thread().0).unwrap();
+                while !stopped() {
+                    let soon = Instant::now() + Duration::from_micros(5);
+                    TABLE.wait_until_deadline(&TABLE, soon, || false);
+                    TABLE.wake_one(neighbour);
+                    TABLE.wait_if_deadline(neighbour, soon, || true);
+                    TABLE.location_wait_deadline(&TABLE, soon + Duration::from_micros(5));
+                    TABLE.wake_all(neighbour);
+                }
+            });
+        }
+        // A bystander, to be picked up and put back, and to be woken at the end.
+        s.spawn(|| TABLE.wait_until(neighbour, stopped));
+        let targets: Vec<_> = receive.iter().take(2).map(Target).collect();
+        for round in 1..=scaled(5000) {
+            targets[round % 2].interrupt(libc::SIGUSR2);
+            // Signals of one kind are not queued, so one at a time.
+            eventually(|| HANDLED.get() >= round);
+        }
+        stop.store(true, Ordering::Relaxed);
+        TABLE.wake_all(neighbour);
+    });
+    assert_eq!(TABLE.wake_all(&TABLE), 0);
+}
