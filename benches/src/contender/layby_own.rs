@@ -1,23 +1,23 @@
 //! This crate's own types.
 
 use super::PostTake;
-use layby::sema::Semaphore;
+use layby::sema::RawSemaphore;
 use layby::sys::{Park, Spin};
 use layby::wait_table::{Home, Slots, WaitTable};
 
-impl<H: Home> PostTake for Semaphore<H> {
+impl<S: RawSemaphore> PostTake for S {
     fn with_permits(permits: u32) -> Self {
-        Self::new_in(permits.into())
+        RawSemaphore::with_permits(permits.into())
     }
 
     #[inline]
     fn take(&self) {
-        Self::take(self);
+        RawSemaphore::take(self);
     }
 
     #[inline]
     fn post(&self) {
-        Self::post(self);
+        RawSemaphore::post(self);
     }
 }
 

@@ -11,7 +11,8 @@ use super::word_wait::Futex;
 use super::word_wait::{AtomicWait, Counting, LaybyAtomic, Ticket};
 use super::{Exclusion, OnePermit};
 use crate::semabench::trial::{Outcome, Trial, run};
-use layby::sema::Semaphore;
+use layby::sema::{Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+use layby::sys::{Native, Park};
 use serde::{Deserialize, Serialize};
 
 /// In which order waiters are served. The two are not compared: a FIFO hand-over pays for a promise that barging does
@@ -99,6 +100,13 @@ pub const CONTENDERS: &[Contender] = &[
     row::<OnePermit<Semaphore>>("layby", Fifo, Sleeping, "layby::sema::Semaphore").ours(),
     row::<OnePermit<Semaphore<OnPark>>>("layby-park", Fifo, Sleeping, "the same on the backend Park").ours(),
     row::<OnePermit<Semaphore<OnSpin>>>("layby-spin", Fifo, Spinning, "the same on the backend Spin").ours(),
+    row::<OnePermit<TwaArraySemaphore<1, Native>>>("twa-array", Fifo, Sleeping, "TwaArraySemaphore (listing 2)").ours(),
+    row::<OnePermit<TwaArraySemaphore<1, Park>>>("twa-array-park", Fifo, Sleeping, "the same on the backend Park")
+        .ours(),
+    row::<OnePermit<TwaArraySemaphore>>("twa-array-spin", Fifo, Spinning, "the same, spinning, as in the paper").ours(),
+    row::<OnePermit<TwaChainSemaphore>>("twa-chain", Fifo, Sleeping, "TwaChainSemaphore (listing 3)").ours(),
+    row::<OnePermit<TwaMonitorSemaphore>>("twa-monitor", Fifo, Sleeping, "TwaMonitorSemaphore (listing 4)").ours(),
+    row::<OnePermit<TicketSemaphore>>("ticket", Fifo, Spinning, "TicketSemaphore (listing 1)").ours(),
     row::<OnePermit<Counting<LaybyAtomic>>>("layby-atomic", Barging, Sleeping, "a count and layby::atomic").ours(),
     row::<OnePermit<Tokio>>("tokio", Fifo, Sleeping, "tokio::sync::Semaphore, blocking_acquire"),
     row::<OnePermit<Saa>>("saa", Fifo, Sleeping, "saa::Semaphore, acquire_sync"),
