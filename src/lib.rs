@@ -1,7 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 pub mod atomic;
+#[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+pub mod eventcount;
 mod line;
+pub mod mutex;
 pub mod sema;
 mod sync;
 pub mod sys;

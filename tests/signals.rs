@@ -95,7 +95,7 @@ fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
     static TABLE: WaitTable = WaitTable::from_slots(&SLOTS);
     static HANDLED: Tally = Tally::new();
     extern "C" fn wake(_: libc::c_int) {
-        if HANDLED.get() % 2 == 0 {
+        if HANDLED.get().is_multiple_of(2) {
             TABLE.wake_all(&TABLE)
         } else {
             TABLE.wake_one(&TABLE)
@@ -109,7 +109,7 @@ fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
     let neighbour = Key::ticket(&TABLE, 1);
     let (send, receive) = std::sync::mpsc::channel();
     thread::scope(|s| {
-        for _ in 0..2 {
+        let interrupted = [(); 2].map(|()| {
             let send = send.clone();
             s.spawn(move || {
                 send.send(Target::this_thread().0).unwrap();
@@ -121,18 +121,20 @@ fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
                     TABLE.location_wait_deadline(&TABLE, soon + Duration::from_micros(5));
                     TABLE.wake_all(neighbour);
                 }
-            });
-        }
+            })
+        });
         // A bystander, to be picked up and put back, and to be woken at the end.
         s.spawn(|| TABLE.wait_until(neighbour, stopped));
         let targets: Vec<_> = receive.iter().take(2).map(Target).collect();
-        for round in 1..=scaled(5000) {
+        for round in 1..=scaled(2000) {
             targets[round % 2].interrupt(libc::SIGUSR2);
             // Signals of one kind are not queued, so one at a time.
             eventually(|| HANDLED.get() >= round);
         }
         stop.store(true, Ordering::Relaxed);
         TABLE.wake_all(neighbour);
+        // Joined, and not only left by the scope, so that their elements, which may linger, are gone.
+        interrupted.into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert_eq!(TABLE.wake_all(&TABLE), 0);
 }

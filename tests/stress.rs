@@ -64,10 +64,11 @@ fn trade<B: layby::sys::Backend>(
     let shelves: [Shelf; SHELVES] = Default::default();
     let takes = scaled(300);
     thread::scope(|s| {
+        let mut takers = Vec::new();
         for (nth, shelf) in shelves.iter().enumerate() {
             for taker in 0..TAKERS {
                 let (wait, mut random) = (&wait, Random::new(seed + 100 * nth + taker));
-                s.spawn(move || {
+                takers.push(s.spawn(move || {
                     for _ in 0..takes {
                         while !shelf.try_take() {
                             let timeout = Duration::from_micros(random.below(50) as u64);
@@ -76,7 +77,7 @@ fn trade<B: layby::sys::Backend>(
                             });
                         }
                     }
-                });
+                }));
             }
         }
         for putter in 0..PUTTERS {
@@ -96,6 +97,8 @@ fn trade<B: layby::sys::Backend>(
                 }
             });
         }
+        // A scope ends when its threads' closures have, a join when their thread-locals have: lingering elements too.
+        takers.into_iter().for_each(|taker| taker.join().unwrap());
     });
     for shelf in &shelves {
         let books = [&shelf.tokens, &shelf.put, &shelf.taken].map(|count| count.load(Ordering::Relaxed));

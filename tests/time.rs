@@ -94,7 +94,8 @@ fn deadlines_at_the_end_of_time() {
     let open = AtomicBool::new(false);
     let holds = || open.load(Ordering::Relaxed);
     let end = end_of_time();
-    let forms: [(&str, &(dyn Fn() -> bool + Sync)); 5] = [
+    type Wait<'a> = &'a (dyn Fn() -> bool + Sync);
+    let forms: [(&str, Wait<'_>); 5] = [
         ("wait_until_deadline", &|| table.wait_until_deadline(&open, end, holds)),
         ("wait_until_timeout", &|| table.wait_until_timeout(&open, Duration::MAX, holds)),
         ("wait_if_deadline", &|| table.wait_if_deadline(&open, end, || !holds()) == WaitOutcome::Woken),
@@ -143,7 +144,8 @@ impl Backend for Oversleeper {
 fn a_wake_up_beats_the_timeout() {
     let _watchdog = watchdog();
     let table = leaked::<Oversleeper>();
-    let forms: [(&str, fn(&'static WaitTable<Oversleeper>, Instant) -> WaitOutcome); 3] = [
+    type Wait = fn(&'static WaitTable<Oversleeper>, Instant) -> WaitOutcome;
+    let forms: [(&str, Wait); 3] = [
         ("wait_if_deadline", |table, at| table.wait_if_deadline(table, at, || true)),
         ("location_wait_deadline", |table, at| {
             table.location_wait(table);

@@ -74,7 +74,7 @@ impl<S: PostTake + 'static> Herd<S> {
         while shared.arrived.load(Ordering::Relaxed) < size as u64 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        settle();
+        os::settle();
         Self { shared, threads }
     }
 
@@ -95,23 +95,9 @@ impl<S: PostTake + 'static> Herd<S> {
                 served = self.shared.one_more.wait(served).expect("nobody panics inside");
             }
         }
-        settle();
+        os::settle();
         let [staged_wakes, futile_wakes] = std::array::from_fn(|index| counted()[index] - before[index]);
         Service { in_post, staged_wakes, futile_wakes }
-    }
-}
-
-/// Waits until no thread of this process goes to sleep any more, for all do.
-fn settle() {
-    let others = || os::process_usage().voluntary_switches - os::thread_usage().voluntary_switches;
-    let mut before = others();
-    loop {
-        std::thread::sleep(Duration::from_millis(10));
-        let now = others();
-        if now == before {
-            return;
-        }
-        before = now;
     }
 }
 

@@ -9,10 +9,12 @@
 
 pub mod bars;
 pub mod contender;
+pub mod crowd;
 pub mod herd;
 pub mod machine;
 pub mod mt19937;
 pub mod os;
+pub mod pipeline;
 pub mod semabench;
 pub mod table;
 pub mod workload;

@@ -69,6 +69,24 @@ pub fn thread_cpu_time() -> Duration {
     START.elapsed()
 }
 
+/// How often threads of this process other than the calling one have gone to sleep.
+pub fn sleeps_of_others() -> u64 {
+    process_usage().voluntary_switches - thread_usage().voluntary_switches
+}
+
+/// Waits until no other thread of this process goes to sleep any more, for all do.
+pub fn settle() {
+    let mut before = sleeps_of_others();
+    loop {
+        std::thread::sleep(Duration::from_millis(10));
+        let now = sleeps_of_others();
+        if now == before {
+            return;
+        }
+        before = now;
+    }
+}
+
 /// Watches how much of the CPUs other programs use.
 pub struct Others {
     busy: f64,

@@ -125,7 +125,33 @@ impl<H: Home> Line<H> {
     /// As [`post`](Self::post), and does not touch the line once it has granted: whoever got the permit may free it.
     #[inline]
     pub(crate) fn post_conservatively(&self) {
-        self.grant_more(1);
+        if size_of::<Word>() < 8 {
+            self.check_room(1);
+        }
+        // Ordering: as in `post`.
+        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
+        self.look_after(ticket);
+    }
+
+    /// As [`post_conservatively`](Self::post_conservatively) in a line of one permit, by the holder of the ticket `held`:
+    /// it knows what `grant` is.
+    #[inline]
+    pub(crate) fn pass_on(&self, held: Word) {
+        let next = held.wrapping_add(1);
+        // Ordering: as in `post`. A store will do: `grant` changes only by whoever has the one permit, be it by passing
+        // over abandoned tickets, and that is us.
+        self.grant.store(next.wrapping_add(1), Ordering::SeqCst);
+        self.look_after(next);
+    }
+
+    /// Looks for anybody whom the grant of `ticket` may concern. All looks are folded into one branch.
+    #[inline(always)]
+    fn look_after(&self, ticket: Word) {
+        fence_before_look_seqcst();
+        let look = |ticket: Word| H::look(key_of(self, ticket).hash());
+        if look(ticket) | look(ticket.wrapping_add(STAGED)) | H::table().alerts() != 0 {
+            self.after_grant(ticket, 1);
+        }
     }
 
     /// Grants `n` tickets more. The line may be gone when this returns.

@@ -15,6 +15,8 @@ mod unix {
     extern "C" fn in_child() {
         // Ordering: relaxed; the child has no other thread yet.
         GENERATION.fetch_add(1, Ordering::Relaxed);
+        // The parent's spinners do not spin here.
+        super::super::spin_policy::forget_crowd();
     }
 
     #[inline]
@@ -35,7 +37,7 @@ mod unix {
 
     #[cold]
     fn register() {
-        // SAFETY: the handler touches one atomic, which is allowed in a forked child of a threaded process.
+        // SAFETY: the handler touches two atomics, which is allowed in a forked child of a threaded process.
         if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } == 0 {
             WATCHED.store(true, Ordering::Relaxed);
         }

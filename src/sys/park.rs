@@ -12,6 +12,9 @@ use std::time::Instant;
 ///
 /// Waking a stale address is harmless: only threads that parked here carry our token, so a lock of somebody else that
 /// has come to live at that address is passed over; another waiter of ours there looks at his own word.
+///
+/// After a fork the child inherits `parking_lot_core`'s own table, sleepers and locks that others held included, so a
+/// table on this backend is not promised to work there. [`Native`](super::Native) on Linux and Windows is another.
 #[derive(Debug, Clone, Copy)]
 pub struct Park;
 

@@ -29,6 +29,12 @@ fn join_crowd() -> Crowd {
     Crowd(())
 }
 
+/// In the child of a fork, which has none of its parent's spinners.
+#[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+pub(crate) fn forget_crowd() {
+    SPINNERS.store(0, Ordering::Relaxed);
+}
+
 impl Crowd {
     /// Whether every CPU may be taken by a spinner, so that the thread they wait for may have none.
     fn fills_the_machine(&self) -> bool {
@@ -45,7 +51,8 @@ impl Crowd {
 
 impl Drop for Crowd {
     fn drop(&mut self) {
-        SPINNERS.fetch_sub(1, Ordering::Relaxed);
+        // Saturating: a fork may have come between, in a condition that is looked at here.
+        let _ = SPINNERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
     }
 }
 
@@ -85,9 +92,6 @@ pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
         return ready();
     }
     let crowd = join_crowd();
-    if crowd.fills_the_machine() {
-        return ready();
-    }
     let start = Instant::now();
     loop {
         for _ in 0..PAUSES_PER_LOOK {
@@ -96,6 +100,11 @@ pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
                 return true;
             }
             hint::spin_loop();
+        }
+        // Not before the first looks: of two threads that hand over to each other one often starts to spin before the
+        // other has seen that it may stop.
+        if crowd.fills_the_machine() {
+            return ready();
         }
         if start.elapsed() >= SPIN_TIME {
             IN_VAIN.set(in_vain.wrapping_add(1));

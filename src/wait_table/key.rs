@@ -1,6 +1,6 @@
 //! What a waiter waits on: an address, or an address and a ticket. Pure arithmetic.
 
-use core::fmt;
+use core::{fmt, ops::RangeInclusive};
 
 /// A location, or a location and a ticket: what waiters wait on and notifiers notify.
 ///
@@ -47,6 +47,11 @@ impl Key {
     #[inline]
     pub fn ticket_at<T: ?Sized>(location: *const T, ticket: u64) -> Self {
         Self { address: location.addr(), kind: Kind::Ticket(ticket) }
+    }
+
+    /// Whether this is the key of one of `tickets` at `location`.
+    pub(super) fn is_among<T: ?Sized>(self, location: *const T, tickets: &RangeInclusive<u64>) -> bool {
+        self.address == location.addr() && matches!(self.kind, Kind::Ticket(ticket) if tickets.contains(&ticket))
     }
 
     /// The hash from which a table takes as many low bits as it needs.

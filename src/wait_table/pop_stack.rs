@@ -41,7 +41,7 @@
 #![allow(unsafe_code)]
 
 use super::Key;
-use super::element::Element;
+use super::element::{Element, Label};
 use crate::sync::{
     atomic::{AtomicPtr, Ordering},
     const_outside_models, mutant, unless_mutant,
@@ -185,27 +185,33 @@ pub(super) struct Picked<'a> {
 impl Picked<'_> {
     /// Takes `element` off the chain; `false` if it is not among those in hand.
     pub(super) fn take(&mut self, element: &Element) -> bool {
-        let (taken, rest) = self.chain.take().partition(|candidate| ptr::eq(candidate, element));
-        self.chain = rest;
+        let taken = self.take_if(|candidate| ptr::eq(candidate, element));
         // An element that was taken by its own owner need not be notified.
         !core::mem::ManuallyDrop::new(taken).top.is_null()
     }
 
     /// Takes the oldest selectable element of `key`, and all of `key` that are not selectable.
     pub(super) fn take_one_of(&mut self, key: Key) -> Chain {
-        let is_of_key = |element: &Element| {
-            // SAFETY: the element is in our hands.
-            unsafe { element.label() }.filter(|label| label.key == key)
-        };
+        let is_of_key = |label: Label| label.key == key;
         let oldest: *const Element = self
             .chain
             .iter()
-            .filter(|element| is_of_key(element).is_some_and(|label| label.selectable))
+            .filter(|element| label_in_hand(element).is_some_and(|label| is_of_key(label) && label.selectable))
             .last()
             .map_or(ptr::null(), ptr::from_ref);
-        let (taken, rest) = self.chain.take().partition(|candidate| {
-            ptr::eq(candidate, oldest) || is_of_key(candidate).is_some_and(|label| !label.selectable)
-        });
+        self.take_if(|element| {
+            ptr::eq(element, oldest)
+                || label_in_hand(element).is_some_and(|label| is_of_key(label) && !label.selectable)
+        })
+    }
+
+    /// Takes all elements whose key is `wanted`.
+    pub(super) fn take_those(&mut self, wanted: impl Fn(Key) -> bool) -> Chain {
+        self.take_if(|element| label_in_hand(element).is_some_and(|label| wanted(label.key)))
+    }
+
+    fn take_if(&mut self, choose: impl FnMut(&Element) -> bool) -> Chain {
+        let (taken, rest) = self.chain.take().partition(choose);
         self.chain = rest;
         taken
     }
@@ -239,6 +245,12 @@ impl Picked<'_> {
             }
         }
     }
+}
+
+/// What an element in a picker's hands waits for.
+fn label_in_hand(element: &Element) -> Option<Label> {
+    // SAFETY: called by a picker only, on the elements in its hands.
+    unsafe { element.label() }
 }
 
 /// Detached elements, youngest first: alive, in our hands, and waiting for us to notify them (invariant I2).

@@ -3,8 +3,9 @@
 #![allow(unsafe_code)]
 
 use super::{
+    Key,
     element::{Element, Label},
-    pop_stack::{Pick, Slot},
+    pop_stack::{Chain, Pick, Picked, Slot},
 };
 use crate::sync::{fence_after_publish, hint, mutant};
 use crate::sys::{Backend, fork};
@@ -131,13 +132,22 @@ pub(super) fn wake_chain<B: Backend>(slot: &Slot) -> usize {
 }
 
 /// Notifies one selectable element of a key, and all of the key that are not selectable.
-///
-/// More only if a picker is at work for so long that the chain has to be flushed.
-pub(super) fn wake_one_of<B: Backend>(slot: &Slot, key: super::Key) -> usize {
+pub(super) fn wake_one_of<B: Backend>(slot: &Slot, key: Key) -> usize {
+    wake_chosen::<B>(slot, |picked| picked.take_one_of(key))
+}
+
+/// Notifies the elements whose key is `wanted`, and leaves the others undisturbed.
+pub(super) fn wake_those<B: Backend>(slot: &Slot, wanted: impl Fn(Key) -> bool) -> usize {
+    wake_chosen::<B>(slot, |picked| picked.take_those(&wanted))
+}
+
+/// Notifies the elements that `choose` takes. More only if a picker is at work for so long that the chain has to be
+/// flushed.
+fn wake_chosen<B: Backend>(slot: &Slot, mut choose: impl FnMut(&mut Picked<'_>) -> Chain) -> usize {
     for _ in 0..PATIENCE {
         match slot.try_pick() {
             Pick::Got(mut picked) => {
-                let chosen = picked.take_one_of(key);
+                let chosen = choose(&mut picked);
                 // Back first: what is in hand is out of reach of its own notifiers, so keep that short.
                 picked.put_back::<B>();
                 return chosen.notify_all::<B>();

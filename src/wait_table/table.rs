@@ -5,11 +5,11 @@ use super::{
     bank::Bank,
     element::Label,
     pop_stack::Slot,
-    publication::{published, wake_chain, wake_one_of},
+    publication::{published, wake_chain, wake_one_of, wake_those},
 };
 use crate::sync::{fence_before_look, fence_before_look_seqcst, mutant};
 use crate::sys::{Backend, Native, deadline};
-use core::{fmt, marker::PhantomData};
+use core::{fmt, marker::PhantomData, ops::RangeInclusive};
 use std::time::{Duration, Instant};
 
 /// A table of wait chains: of one's own, or [the global one](super::global).
@@ -31,6 +31,13 @@ use std::time::{Duration, Instant};
 ///     ready.store(true, Ordering::Relaxed);
 ///     table.wake_all(&ready);
 /// });
+/// ```
+///
+/// An element that lingers could outlive this table, so the loop form does not compile for it:
+///
+/// ```compile_fail,E0597
+/// let table: layby::WaitTable = layby::WaitTable::with_slots(64);
+/// table.location_wait(&0);
 /// ```
 pub struct WaitTable<B: Backend = Native> {
     bank: Bank,
@@ -135,7 +142,7 @@ impl<B: Backend> WaitTable<B> {
     /// look at the state again after it, for its return may have used up somebody's wake-up. If `still` is false or
     /// panics, nothing is used up: a wake-up that chose the caller meanwhile goes to the next in line.
     pub fn wait_if(&self, key: impl Into<Key>, still: impl FnOnce() -> bool) {
-        self.wait_if_at(key.into(), None, still);
+        self.wait_if_at(key.into(), None, true, still);
     }
 
     /// As [`wait_if`](Self::wait_if), until `deadline` at the latest. A wake-up that has been used up is never reported
@@ -146,15 +153,22 @@ impl<B: Backend> WaitTable<B> {
         deadline: Instant,
         still: impl FnOnce() -> bool,
     ) -> WaitOutcome {
-        self.wait_if_at(key.into(), Some(deadline), still)
+        self.wait_if_at(key.into(), Some(deadline), true, still)
     }
 
-    fn wait_if_at(&self, key: Key, deadline: Option<Instant>, still: impl FnOnce() -> bool) -> WaitOutcome {
+    /// Both of the above. A caller that has looked for long enough itself says that it does not want to spin.
+    pub(crate) fn wait_if_at(
+        &self,
+        key: Key,
+        deadline: Option<Instant>,
+        may_spin: bool,
+        still: impl FnOnce() -> bool,
+    ) -> WaitOutcome {
         let label = Label { key, selectable: true };
         let (waited, notified) = published::<B, _>(self.enter(key), label, |element| {
             let waited = mutant!("no_ratify_if") || still();
             if waited {
-                element.wait(deadline, true);
+                element.wait(deadline, may_spin);
             }
             waited
         });
@@ -182,6 +196,31 @@ impl<B: Backend> WaitTable<B> {
     pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
         fence_before_look_seqcst();
         self.wake_slot(key.into().hash())
+    }
+
+    /// Wakes every thread that waits on the [key](Key::ticket) of one of `tickets` at `location`; returns how many
+    /// waiting elements this call notified. Without a fence, as [`wake_all_seqcst`](Self::wake_all_seqcst).
+    ///
+    /// A few tickets cost a look at the slot of each. More than the table has slots cost one look at every slot, and then
+    /// nobody is woken whose ticket is not among them. The location is not read: it may be gone.
+    #[inline]
+    pub fn wake_tickets_seqcst<T: ?Sized>(&self, location: *const T, tickets: RangeInclusive<u64>) -> usize {
+        fence_before_look_seqcst();
+        let more_than_slots = tickets.end().saturating_sub(*tickets.start()) >= self.slots() as u64;
+        if more_than_slots {
+            self.wake_among_all(location, &tickets)
+        } else {
+            tickets.map(|ticket| self.wake_slot(Key::ticket_at(location, ticket).hash())).sum()
+        }
+    }
+
+    #[cold]
+    fn wake_among_all<T: ?Sized>(&self, location: *const T, tickets: &RangeInclusive<u64>) -> usize {
+        if !self.bank.is_current() {
+            return 0;
+        }
+        let occupied = self.bank.slots().iter().filter(|slot| slot.look() != 0);
+        occupied.map(|slot| wake_those::<B>(slot, |key| key.is_among(location, tickets))).sum()
     }
 
     #[inline(always)]

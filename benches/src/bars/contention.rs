@@ -48,3 +48,7 @@ pub fn fifo(effort: Effort) -> Vec<Finding> {
         _ => Bound::Shown,
     })
 }
+
+pub fn barging(effort: Effort) -> Vec<Finding> {
+    class("layby-mutex", &["pl-mutex", "std-mutex", "glibc"], effort, |_, _| Bound::AtLeast(1.0))
+}

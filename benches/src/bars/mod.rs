@@ -3,6 +3,8 @@
 //! A new bar is a function that returns [`Finding`]s and a row of [`GROUPS`].
 
 pub mod contention;
+pub mod events;
+pub mod facts;
 pub mod measure;
 pub mod semaphore;
 pub mod wake;
@@ -41,4 +43,8 @@ pub const GROUPS: &[Group] = &[
     group("pinned-ping-pong", OneCpu, semaphore::hand_over_pinned, "the same on one CPU"),
     group("thousand", Little, semaphore::before_a_thousand, "one post with 1,000 threads waiting"),
     group("fifo", FreeCpus, contention::fifo, "semabench's FIFO class, T = 1 to 64: FIFO peers"),
+    group("barging", FreeCpus, contention::barging, "semabench's barging class, T = 1 to 64: mutexes, glibc"),
+    group("eventcount", Little, events::targeted_wake, "advance with 1,000 values awaited: condvar broadcast"),
+    group("pipeline", FreeCpus, events::pipeline, "three stages of EventCounts: crossbeam-channel, std mpsc"),
+    group("size", Little, facts::sizes, "bytes of each type, and of the global table"),
 ];

@@ -2,7 +2,7 @@
 
 use super::PostTake;
 use layby::sema::RawSemaphore;
-use layby::sys::{Park, Spin};
+use layby::sys::{Native, Park, Spin};
 use layby::wait_table::{Home, Slots, WaitTable};
 
 impl<S: RawSemaphore> PostTake for S {
@@ -21,7 +21,7 @@ impl<S: RawSemaphore> PostTake for S {
     }
 }
 
-/// A table as large as the global one, on another backend.
+/// A table as large as the global one, apart from it.
 macro_rules! home_on {
     ($name:ident, $backend:ty) => {
         pub struct $name;
@@ -39,5 +39,6 @@ macro_rules! home_on {
     };
 }
 
+home_on!(Apart, Native);
 home_on!(OnPark, Park);
 home_on!(OnSpin, Spin);

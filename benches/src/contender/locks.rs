@@ -1,7 +1,7 @@
 //! Mutexes as exclusions, and semaphores made of a mutex and a condition variable.
 
 use super::{Exclusion, PostTake};
-use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
+use parking_lot::lock_api::{RawMutex, RawMutexFair as _};
 
 /// `std::sync::Mutex`: barging.
 pub struct StdMutex(std::sync::Mutex<()>);
@@ -18,12 +18,12 @@ impl Exclusion for StdMutex {
     }
 }
 
-/// `parking_lot::Mutex`: barging.
-pub struct ParkingLotMutex(parking_lot::RawMutex);
+/// Any `lock_api` mutex: parking_lot's, which barges, and this crate's two.
+pub struct Raw<M>(M);
 
-impl Exclusion for ParkingLotMutex {
+impl<M: RawMutex + Send + Sync> Exclusion for Raw<M> {
     fn new() -> Self {
-        Self(parking_lot::RawMutex::INIT)
+        Self(M::INIT)
     }
 
     #[inline]
@@ -35,6 +35,8 @@ impl Exclusion for ParkingLotMutex {
         result
     }
 }
+
+pub type ParkingLotMutex = Raw<parking_lot::RawMutex>;
 
 /// `parking_lot::Mutex` unlocked fairly: hands over to the longest sleeper, but arrivals that spin overtake sleepers.
 pub struct ParkingLotFair(parking_lot::RawMutex);

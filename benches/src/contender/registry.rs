@@ -4,13 +4,14 @@ use super::async_ones::{AsyncLock, Asyncband, EventListener, Saa, Tokio};
 #[cfg(target_os = "linux")]
 use super::glibc::SemT;
 use super::layby_own::{OnPark, OnSpin};
-use super::locks::{ParkingLotCondvar, ParkingLotFair, ParkingLotMutex, StdCondvar, StdMutex};
+use super::locks::{ParkingLotCondvar, ParkingLotFair, ParkingLotMutex, Raw, StdCondvar, StdMutex};
 use super::spinning::{SpinCount, SpinTicket};
 #[cfg(target_os = "linux")]
 use super::word_wait::Futex;
 use super::word_wait::{AtomicWait, Counting, LaybyAtomic, Ticket};
 use super::{Exclusion, OnePermit};
 use crate::semabench::trial::{Outcome, Trial, run};
+use layby::mutex::{RawFairMutex, RawMutex};
 use layby::sema::{Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
 use layby::sys::{Native, Park};
 use serde::{Deserialize, Serialize};
@@ -107,6 +108,8 @@ pub const CONTENDERS: &[Contender] = &[
     row::<OnePermit<TwaChainSemaphore>>("twa-chain", Fifo, Sleeping, "TwaChainSemaphore (listing 3)").ours(),
     row::<OnePermit<TwaMonitorSemaphore>>("twa-monitor", Fifo, Sleeping, "TwaMonitorSemaphore (listing 4)").ours(),
     row::<OnePermit<TicketSemaphore>>("ticket", Fifo, Spinning, "TicketSemaphore (listing 1)").ours(),
+    row::<Raw<RawFairMutex>>("layby-fair-mutex", Fifo, Sleeping, "layby::mutex::FairMutex").ours(),
+    row::<Raw<RawMutex>>("layby-mutex", Barging, Sleeping, "layby::mutex::Mutex").ours(),
     row::<OnePermit<Counting<LaybyAtomic>>>("layby-atomic", Barging, Sleeping, "a count and layby::atomic").ours(),
     row::<OnePermit<Tokio>>("tokio", Fifo, Sleeping, "tokio::sync::Semaphore, blocking_acquire"),
     row::<OnePermit<Saa>>("saa", Fifo, Sleeping, "saa::Semaphore, acquire_sync"),

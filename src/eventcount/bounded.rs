@@ -1,0 +1,52 @@
+//! Addition that panics instead of wrapping, on a counter that others read without a check.
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// The largest count: at a billion steps a second it lasts for 146 years. The values up to twice as much are room for
+/// additions that turn out to be too many.
+pub(super) const MAX: u64 = (1 << 62) - 1;
+
+/// Up to this much is added first and checked afterwards: a wrap would need 2^30 threads at once in the middle of
+/// failing. More is checked first.
+const ADDED_AT_ONCE: u64 = 1 << 32;
+
+/// Adds `n` to the count, the bits up to [`MAX`] of `counter`, and returns the counter before.
+///
+/// # Panics
+/// If the count would exceed [`MAX`]; it is then unchanged.
+#[inline]
+pub(super) fn add(counter: &AtomicU64, n: u64) -> u64 {
+    if n > ADDED_AT_ONCE {
+        return add_if(counter, n, |sum| sum <= MAX).unwrap_or_else(|| overflow());
+    }
+    // Ordering: SeqCst; see `wake_tickets_seqcst`. It is acquire and release for those who come later in the count.
+    let before = counter.fetch_add(n, Ordering::SeqCst);
+    if count(before) + n > MAX {
+        counter.fetch_sub(n, Ordering::SeqCst);
+        overflow();
+    }
+    before
+}
+
+/// Adds `n` if the sum is `allowed`, and returns the counter before; `None` if it is not allowed or more than [`MAX`].
+pub(super) fn add_if(counter: &AtomicU64, n: u64, allowed: impl Fn(u64) -> bool) -> Option<u64> {
+    // Ordering: as in `add`; relaxed on failure, when nothing has been done.
+    let mut seen = counter.load(Ordering::Relaxed);
+    loop {
+        count(seen).checked_add(n).filter(|sum| *sum <= MAX && allowed(*sum))?;
+        match counter.compare_exchange_weak(seen, seen + n, Ordering::SeqCst, Ordering::Relaxed) {
+            Ok(before) => return Some(before),
+            Err(now) => seen = now,
+        }
+    }
+}
+
+/// The count in a counter that may have a flag above it.
+pub(super) fn count(counter: u64) -> u64 {
+    counter & (2 * MAX + 1)
+}
+
+#[cold]
+fn overflow() -> ! {
+    panic!("a count would exceed {MAX}");
+}

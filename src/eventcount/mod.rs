@@ -1,0 +1,54 @@
+//! Eventcounts and sequencers (Reed and Kanodia, 1979), and the eventcount that puts blocking on top of a lock-free
+//! structure.
+//!
+//! | type | is | waits for |
+//! |---|---|---|
+//! | [`EventCount`] | a count that only grows | the count to reach a value |
+//! | [`Sequencer`] | a source of consecutive tickets | nothing |
+//! | [`WaitPoint`] | prepare, check again, commit or cancel | a notification, about any condition |
+//!
+//! # The protocol of `EventCount`
+//!
+//! A waiter for value `v` waits on the key (address, `v`), so an advance from `a` to `b` looks at the keys `a + 1 ..= b`
+//! and wakes nobody else: of a thousand waiters for a thousand values, an advance by one wakes one.
+//!
+//! Wrong, if the advance looked for its waiters before it counted:
+//!
+//! ```text
+//! waiter for 1                        advance
+//!                                     slot of (count, 1) empty? yes: nobody to wake
+//! publish at (count, 1)
+//! count >= 1? no: sleep
+//!                                     count = 1                      (the waiter sleeps for ever)
+//! ```
+//!
+//! Right:
+//!
+//! ```text
+//! waiter for 1                        advance
+//! publish at (count, 1)               count = 1, by a SeqCst read-modify-write
+//! fence A                             (needs no fence B)
+//! count >= 1? no: sleep               slot of (count, 1) empty? no: detach, set gates, wake
+//! ```
+//!
+//! That the waiter reads "no" and the advance reads "yes" is impossible, by the argument of [`crate::wait_table`].
+//!
+//! # Invariants
+//!
+//! - **E1.** The count never falls and never wraps; `closed` is never taken back.
+//! - **E2.** Whoever raises the count from `a` to `b` afterwards looks at every key in `a + 1 ..= b`. Raises are
+//!   read-modify-writes, so these ranges partition all values reached: every value has one advance that is in charge.
+//! - **E3.** Whoever closes afterwards looks at every slot of the table.
+//! - **E4.** After its read-modify-write an advance uses the address as a name only: a waiter that has been satisfied
+//!   may free the count.
+
+#![forbid(unsafe_code)]
+
+mod bounded;
+mod count;
+mod sequencer;
+mod wait_point;
+
+pub use count::EventCount;
+pub use sequencer::Sequencer;
+pub use wait_point::{Prepared, WaitPoint};

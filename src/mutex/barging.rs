@@ -1,0 +1,297 @@
+//! The barging mutex' word.
+//!
+//! # State
+//!
+//! | bit | name | meaning |
+//! |---|---|---|
+//! | 0 | `LOCKED` | somebody holds the lock |
+//! | 1 | `WAITERS` | somebody may be asleep: who releases wakes one |
+//! | 2 | `STARVING` | one waiter has waited too long: the lock is for it alone |
+//!
+//! | transition | by |
+//! |---|---|
+//! | 0 → `LOCKED` | `acquire`, nobody waits |
+//! | + `LOCKED` | a newcomer that barges, while neither `LOCKED` nor `STARVING` is set |
+//! | + `WAITERS` | a waiter, published, about to sleep while it cannot have the lock |
+//! | + `LOCKED`, + `WAITERS` | a waiter that finds the lock free for it; others may be asleep |
+//! | + `STARVING` | a waiter that has waited too long; from then on it is *the* starving one |
+//! | - `STARVING` | the starving one, when it gets the lock or gives up |
+//! | `LOCKED` → 0 | `release`, nobody waits |
+//! | - `LOCKED`, - `WAITERS` | `release`; then wakes the one that has slept longest, who is now in charge |
+//! | - `LOCKED` | `release` while somebody is starving; then wakes it |
+//!
+//! All are compare-and-swaps. A release forgets `WAITERS`, so that until the waiter that it woke is there the lock can
+//! change hands as if nobody waited, without a system call.
+//!
+//! # Why no wake-up is lost
+//!
+//! The wrong interleaving, if a waiter that was woken took the lock without setting `WAITERS`:
+//!
+//! ```text
+//! first waiter                   second waiter                  holder
+//! + WAITERS, sleep               WAITERS is set, sleep
+//!                                                               - LOCKED, - WAITERS; wake the first
+//! + LOCKED
+//! release: nobody waits          (sleeps for ever)
+//! ```
+//!
+//! - **M1.** If a waiter sleeps, then `WAITERS` or `STARVING` is set, or a waiter is in charge: awake, and going to take
+//!   the lock, or to sleep, which sets `WAITERS` again.
+//! - **M2.** If `STARVING` is set and `LOCKED` is not, the starving one is awake, or about to be woken by the last
+//!   release.
+//!
+//! A release that cleared `WAITERS` wakes a waiter that sleeps; or, if it finds none on the chain, those who are about
+//! to sleep have yet to look at the word after publishing, by the argument of [`crate::wait_table`]. Either way
+//! somebody is in charge (M1). Who wakes up by its deadline was not woken by a release, so it was never in charge.
+//!
+//! # Who may be overtaken, and for how long
+//!
+//! Newcomers barge: they may take a free lock before a waiter that has just been woken. A waiter that comes back to
+//! find the lock taken, [`PATIENCE`] or more after it began to wait, becomes the starving one, and the next release is
+//! for it. Waiters are woken in the order in which they went to sleep.
+//!
+//! # Release never touches a dead mutex
+//!
+//! The compare-and-swap is the last access. The next holder may free the mutex at once; what follows uses the address
+//! as a name only.
+
+#![forbid(unsafe_code)]
+
+use crate::sync::{
+    atomic::{AtomicU32, Ordering},
+    const_outside_models, hint,
+};
+use crate::wait_table::{Global, Home, Key, WaitOutcome};
+use core::{fmt, marker::PhantomData, ptr};
+use std::time::{Duration, Instant};
+
+const LOCKED: u32 = 1;
+const WAITERS: u32 = 1 << 1;
+const STARVING: u32 = 1 << 2;
+
+const IN_A_MODEL: bool = cfg!(any(layby_loom, layby_shuttle));
+
+/// How long a waiter lets itself be overtaken.
+const PATIENCE: Duration = if IN_A_MODEL { Duration::ZERO } else { Duration::from_millis(1) };
+
+/// How often a thread looks for a free lock before it sleeps.
+const LOOKS: u32 = if IN_A_MODEL { 1 } else { 100 };
+
+/// The word of [`Mutex`](super::Mutex): barging, 4 bytes.
+///
+/// Through lock_api's traits it is a mutex of its own. The methods here are the same without the guards.
+pub struct RawMutex<H: Home = Global> {
+    state: AtomicU32,
+    home: PhantomData<fn() -> H>,
+}
+
+impl RawMutex {
+    const_outside_models! {
+        /// An unlocked mutex.
+        pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
+impl<H: Home> RawMutex<H> {
+    const_outside_models! {
+        /// An unlocked mutex whose waiters wait in a table of their own.
+        pub fn new_in() -> Self {
+            Self { state: AtomicU32::new(0), home: PhantomData }
+        }
+    }
+
+    /// Locks; waits for as long as it takes.
+    #[inline]
+    pub fn acquire(&self) {
+        if !self.acquire_uncontended() {
+            self.acquire_contended(None);
+        }
+    }
+
+    /// Locks, until `deadline` at the latest: `false` if it passed and the mutex is not locked by this call.
+    #[inline]
+    pub fn acquire_deadline(&self, deadline: Instant) -> bool {
+        self.acquire_uncontended() || self.acquire_contended(Some(deadline))
+    }
+
+    /// As [`acquire_deadline`](Self::acquire_deadline), for `timeout` at the longest. One too long for the clock means
+    /// for ever.
+    #[inline]
+    pub fn acquire_timeout(&self, timeout: Duration) -> bool {
+        self.acquire_uncontended() || self.acquire_contended(Instant::now().checked_add(timeout))
+    }
+
+    /// Locks if that is possible at once.
+    #[inline]
+    pub fn try_acquire(&self) -> bool {
+        self.acquire_uncontended() || Waiter::newcomer(self).try_acquire()
+    }
+
+    /// Whether somebody holds the lock, at this moment.
+    pub fn is_acquired(&self) -> bool {
+        self.state.load(Ordering::Relaxed) & LOCKED != 0
+    }
+
+    /// Unlocks. Only for who has locked.
+    #[inline]
+    pub fn release(&self) {
+        // Ordering: release; matches the acquire of whoever locks next.
+        if self.state.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed).is_err() {
+            self.release_contended();
+        }
+    }
+
+    #[inline]
+    fn acquire_uncontended(&self) -> bool {
+        // Ordering: acquire; matches the release of whoever unlocked.
+        self.state.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn acquire_contended(&self, deadline: Option<Instant>) -> bool {
+        let mut waiter = Waiter::newcomer(self);
+        if waiter.look_for_it() {
+            return true;
+        }
+        waiter.wait(deadline)
+    }
+
+    #[cold]
+    fn release_contended(&self) {
+        let (next_in_line, starving_one) = (self.key(), self.starving_key());
+        // Ordering: release; matches the acquire of whoever locks next.
+        let before = self.update(Ordering::Release, |state| {
+            Some(state & if state & STARVING == 0 { !(LOCKED | WAITERS) } else { !LOCKED })
+        });
+        // From here on `self` may be gone.
+        if before.is_some_and(|state| state & STARVING != 0) {
+            H::table().wake_all(starving_one);
+        } else {
+            H::table().wake_one(next_in_line);
+        }
+    }
+
+    /// Replaces the state by what `next` makes of it, and returns the state before; `None` if it makes nothing.
+    fn update(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Option<u32> {
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            match self.state.compare_exchange_weak(state, next(state)?, order, Ordering::Relaxed) {
+                Ok(_) => return Some(state),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// What waiters wait on.
+    fn key(&self) -> Key {
+        ptr::from_ref(self).into()
+    }
+
+    /// What the starving one waits on.
+    fn starving_key(&self) -> Key {
+        Key::ticket(self, 0)
+    }
+}
+
+/// A thread that wants the lock.
+struct Waiter<'a, H: Home> {
+    mutex: &'a RawMutex<H>,
+    /// Whether this is the starving one.
+    starving: bool,
+    /// What it leaves in the state when it takes the lock: `WAITERS` once it has waited, for it may be in charge (M1).
+    leaves: u32,
+}
+
+impl<'a, H: Home> Waiter<'a, H> {
+    fn newcomer(mutex: &'a RawMutex<H>) -> Self {
+        Self { mutex, starving: false, leaves: 0 }
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>) -> bool {
+        let since = Instant::now();
+        self.leaves = if cfg!(layby_mutant = "waiter_forgets_waiters") { 0 } else { WAITERS };
+        loop {
+            let outcome = H::table().wait_if_at(self.key(), deadline, false, || self.may_sleep());
+            if self.look_for_it() {
+                return true;
+            }
+            if outcome == WaitOutcome::TimedOut {
+                return self.acquire_or_leave();
+            }
+            if !self.starving && since.elapsed() >= PATIENCE {
+                self.starve();
+            }
+        }
+    }
+
+    fn key(&self) -> Key {
+        if self.starving { self.mutex.starving_key() } else { self.mutex.key() }
+    }
+
+    fn is_free(&self, state: u32) -> bool {
+        state & LOCKED == 0 && (self.starving || state & STARVING == 0)
+    }
+
+    /// The state without this one's mark.
+    fn unmarked(&self, state: u32) -> u32 {
+        if self.starving { state & !STARVING } else { state }
+    }
+
+    /// The state after this one has taken the lock; nothing if it cannot.
+    fn taken(&self, state: u32) -> Option<u32> {
+        self.is_free(state).then(|| self.unmarked(state) | LOCKED | self.leaves)
+    }
+
+    /// Takes the lock if it is free for this one.
+    fn try_acquire(&self) -> bool {
+        // Ordering: acquire; matches the release of whoever unlocked.
+        self.mutex.update(Ordering::Acquire, |state| self.taken(state)).is_some()
+    }
+
+    /// Looks a few times, and takes the lock if it is free.
+    fn look_for_it(&self) -> bool {
+        for _ in 0..LOOKS {
+            if self.try_acquire() {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        false
+    }
+
+    /// At the deadline: takes the lock if it is free after all, or else leaves no trace.
+    fn acquire_or_leave(&self) -> bool {
+        // Ordering: acquire, if it locks; matches the release of whoever unlocked.
+        let before = self.mutex.update(Ordering::Acquire, |state| self.taken(state).or(Some(self.unmarked(state))));
+        before.is_some_and(|state| self.is_free(state))
+    }
+
+    /// Becomes the starving one, if there is none.
+    fn starve(&mut self) {
+        // Ordering: relaxed; it says nothing about what the lock protects.
+        let marked = self.mutex.update(Ordering::Relaxed, |state| {
+            (state & LOCKED != 0 && state & STARVING == 0).then_some(state | STARVING)
+        });
+        self.starving = marked.is_some();
+    }
+
+    /// Whether to sleep, now that this one is published: not if the lock is free for it. If so, `WAITERS` is set.
+    fn may_sleep(&self) -> bool {
+        // Ordering: relaxed; fence A of the wait table orders it after the publication.
+        self.mutex.update(Ordering::Relaxed, |state| (!self.is_free(state)).then_some(state | WAITERS)).is_some()
+    }
+}
+
+impl<H: Home> Default for RawMutex<H> {
+    fn default() -> Self {
+        Self::new_in()
+    }
+}
+
+impl<H: Home> fmt::Debug for RawMutex<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawMutex").field("locked", &self.is_acquired()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,97 @@
+//! The fair mutex: a line of ticket holders with one permit.
+//!
+//! Drawing a ticket, waiting for its turn, giving up, and why no wake-up is lost are the line's business, which it shares
+//! with the semaphore. What a mutex adds: whoever holds the lock is the only one who can pass it on, so the next ticket
+//! is known without a look at the line, and granted by a store. That is why the ticket travels in the guard.
+
+#![forbid(unsafe_code)]
+
+use crate::line::{Line, Word};
+use crate::sync::const_outside_models;
+use crate::wait_table::{Global, Home};
+use core::fmt;
+use std::time::{Duration, Instant};
+
+/// The words of [`FairMutex`](super::FairMutex): first come, first served, 16 bytes.
+///
+/// Through lock_api's traits it is a mutex of its own. The methods here are the same without the guards. Who gives up
+/// leaves the line without a trace, and without holding up those behind.
+pub struct RawFairMutex<H: Home = Global> {
+    line: Line<H>,
+}
+
+/// The right to release a [`RawFairMutex`]: the ticket that holds it.
+#[derive(Debug)]
+#[must_use = "a ticket that is not released keeps the mutex locked"]
+pub struct Ticket(Word);
+
+impl RawFairMutex {
+    const_outside_models! {
+        /// An unlocked mutex.
+        pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
+impl<H: Home> RawFairMutex<H> {
+    const_outside_models! {
+        /// An unlocked mutex whose waiters wait in a table of their own.
+        pub fn new_in() -> Self {
+            Self { line: Line::new(1) }
+        }
+    }
+
+    /// Locks; waits for its turn.
+    #[inline]
+    pub fn acquire(&self) -> Ticket {
+        Ticket(self.line.take(1))
+    }
+
+    /// Locks, until `deadline` at the latest.
+    #[inline]
+    pub fn acquire_deadline(&self, deadline: Instant) -> Option<Ticket> {
+        self.line.take_until(1, Some(deadline)).map(Ticket)
+    }
+
+    /// As [`acquire_deadline`](Self::acquire_deadline), for `timeout` at the longest. One too long for the clock means
+    /// for ever.
+    #[inline]
+    pub fn acquire_timeout(&self, timeout: Duration) -> Option<Ticket> {
+        self.line.take_until(1, Instant::now().checked_add(timeout)).map(Ticket)
+    }
+
+    /// Locks if that is possible at once.
+    #[inline]
+    pub fn try_acquire(&self) -> Option<Ticket> {
+        self.line.try_take(1).map(Ticket)
+    }
+
+    /// Unlocks, and wakes the one whose turn it is.
+    #[inline]
+    pub fn release(&self, ticket: Ticket) {
+        self.line.pass_on(ticket.0);
+    }
+
+    /// Whether somebody holds the lock, at this moment.
+    pub fn is_acquired(&self) -> bool {
+        self.line.surplus() <= 0
+    }
+
+    /// How many threads stand in line for the lock, at this moment.
+    pub fn waiters(&self) -> u64 {
+        u64::try_from(-self.line.surplus()).unwrap_or(0)
+    }
+}
+
+impl<H: Home> Default for RawFairMutex<H> {
+    fn default() -> Self {
+        Self::new_in()
+    }
+}
+
+impl<H: Home> fmt::Debug for RawFairMutex<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawFairMutex").field("locked", &self.is_acquired()).finish_non_exhaustive()
+    }
+}

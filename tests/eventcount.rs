@@ -1,0 +1,370 @@
+//! Eventcounts, sequencers and wait points on the real backends. Proves nothing about orderings; see `loom_eventcount`.
+
+#![cfg(not(any(layby_loom, layby_shuttle)))]
+
+use layby::eventcount::{EventCount, Sequencer, WaitPoint};
+use layby::sys::Backend;
+use layby::wait_table::Home;
+use layby::{Key, WaitOutcome, WaitTable};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+mod homes;
+
+homes::on_every_backend!(
+    each_waiter_gets_a_value_that_it_waited_for,
+    advances_by_more_than_the_table_has_slots,
+    closing_lets_every_waiter_return_and_later_ones_too,
+    a_timeout_tells_progress_from_none,
+    sequencer_and_count_make_a_mutex,
+    a_range_wakes_its_tickets_and_no_others,
+    a_wait_point_loses_no_notification,
+    notify_all_reaches_all_who_wait,
+    a_wait_point_times_out_and_cancels,
+);
+
+#[test]
+fn each_takes_eight_bytes() {
+    assert_eq!(size_of::<EventCount>(), 8);
+    assert_eq!(size_of::<Sequencer>(), 8);
+    assert_eq!(size_of::<WaitPoint>(), 8);
+}
+
+#[test]
+fn advancing_returns_the_new_count() {
+    static COUNT: EventCount = EventCount::new();
+    assert_eq!(COUNT.read(), 0);
+    assert_eq!(COUNT.advance(), 1);
+    assert_eq!(COUNT.advance_by(41), 42);
+    assert_eq!(COUNT.advance_by(0), 42);
+    assert_eq!(COUNT.read(), 42);
+    assert_eq!(COUNT.await_at_least(40), 42);
+}
+
+/// A waiter for each of `values`, which reports its value and the count it saw.
+fn waiters<'s, H: Home>(
+    scope: &'s thread::Scope<'s, '_>,
+    count: &'s EventCount<H>,
+    values: impl Iterator<Item = u64>,
+) -> mpsc::Receiver<(u64, u64)> {
+    let (sender, reports) = mpsc::channel();
+    for value in values {
+        let sender = sender.clone();
+        scope.spawn(move || sender.send((value, count.await_at_least(value))).unwrap());
+    }
+    reports
+}
+
+fn each_waiter_gets_a_value_that_it_waited_for<H: Home>() {
+    const WAITERS: u64 = 100;
+    let count = EventCount::<H>::new_in();
+    thread::scope(|s| {
+        let reports = waiters(s, &count, 1..=WAITERS);
+        for now in 1..=WAITERS {
+            assert_eq!(count.advance(), now);
+            let (value, seen) = reports.recv().unwrap();
+            assert!(value <= seen && seen <= now, "{value} was awaited, {seen} seen, at {now}");
+        }
+    });
+}
+
+#[test]
+fn a_waiter_is_not_let_through_before_its_value() {
+    let count = EventCount::new();
+    let (early, late) = (AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|s| {
+        let waiter = s.spawn(|| {
+            count.await_at_least(10);
+            assert!(late.load(Ordering::Relaxed), "let through early: {early:?}");
+        });
+        for _ in 0..9 {
+            count.advance();
+        }
+        early.store(true, Ordering::Relaxed);
+        assert!(count.await_timeout(10, Duration::from_millis(20)).is_none());
+        assert!(!waiter.is_finished());
+        late.store(true, Ordering::Relaxed);
+        count.advance();
+    });
+}
+
+fn advances_by_more_than_the_table_has_slots<H: Home>() {
+    let slots = H::table().slots() as u64;
+    let count = EventCount::<H>::new_in();
+    thread::scope(|s| {
+        let reached = [1, 2, slots - 1, slots, slots + 1, 2 * slots, 3 * slots];
+        let reports = waiters(s, &count, reached.into_iter());
+        let beyond = waiters(s, &count, [3 * slots + 1].into_iter());
+        count.advance_by(3 * slots);
+        for _ in reached {
+            let (value, seen) = reports.recv().unwrap();
+            assert!(value <= seen);
+        }
+        assert!(beyond.try_recv().is_err(), "its value has not been reached");
+        count.advance();
+        assert_eq!(beyond.recv().unwrap(), (3 * slots + 1, 3 * slots + 1));
+    });
+}
+
+fn closing_lets_every_waiter_return_and_later_ones_too<H: Home>() {
+    let count = EventCount::<H>::new_in();
+    count.advance_by(3);
+    thread::scope(|s| {
+        let reports = waiters(s, &count, (4..24).chain([EventCount::MAX, u64::MAX]));
+        assert!(!count.is_closed());
+        count.close();
+        for _ in 0..22 {
+            let (value, seen) = reports.recv().unwrap();
+            assert!(seen == 3 && value > seen, "{value} {seen}");
+        }
+    });
+    assert!(count.is_closed());
+    assert_eq!(count.await_at_least(2), 3, "reached");
+    assert_eq!(count.await_at_least(100), 3, "closed");
+    assert_eq!(count.await_timeout(100, Duration::MAX), Some(3));
+    assert_eq!(count.advance(), 4, "a closed count can be advanced");
+    assert_eq!(count.await_deadline(100, Instant::now()), Some(4));
+    assert_eq!(format!("{count:?}"), "EventCount { count: 4, closed: true }");
+}
+
+fn a_timeout_tells_progress_from_none<H: Home>() {
+    let count = EventCount::<H>::new_in();
+    let deadline = Instant::now() + Duration::from_millis(5);
+    assert_eq!(count.await_deadline(1, deadline), None);
+    assert!(Instant::now() >= deadline);
+    assert_eq!(count.await_timeout(1, Duration::ZERO), None);
+    count.advance();
+    assert_eq!(count.await_timeout(1, Duration::ZERO), Some(1));
+    thread::scope(|s| {
+        s.spawn(|| count.advance_by(5));
+        assert_eq!(count.await_timeout(3, Duration::MAX), Some(6));
+    });
+}
+
+#[test]
+fn an_overflow_panics_and_changes_nothing() {
+    let count = EventCount::new();
+    let refuses = |n| catch_unwind(AssertUnwindSafe(|| count.advance_by(n))).is_err();
+    assert!(refuses(u64::MAX));
+    assert!(refuses(EventCount::MAX + 1));
+    assert_eq!(count.read(), 0);
+    count.advance_by(EventCount::MAX);
+    assert!(refuses(1));
+    assert!(refuses(1 << 40));
+    assert_eq!(count.read(), EventCount::MAX);
+    assert!(!count.is_closed());
+
+    let tickets = Sequencer::new();
+    assert_eq!(tickets.tickets(EventCount::MAX), 0);
+    assert!(catch_unwind(AssertUnwindSafe(|| tickets.ticket())).is_err());
+    assert_eq!(tickets.tickets_below(1, u64::MAX), None);
+}
+
+#[test]
+fn tickets_are_given_out_once() {
+    const THREADS: usize = 4;
+    const EACH: u64 = 1000;
+    let tickets = Sequencer::new();
+    let drawn = Mutex::new(vec![]);
+    thread::scope(|s| {
+        for _ in 0..THREADS {
+            s.spawn(|| {
+                let mut mine = vec![];
+                for n in 0..EACH {
+                    let first = if n % 2 == 0 { tickets.ticket() } else { tickets.tickets(2) };
+                    mine.extend(first..=first + n % 2);
+                }
+                assert!(mine.is_sorted(), "later tickets are greater");
+                drawn.lock().unwrap().append(&mut mine);
+            });
+        }
+    });
+    let mut drawn = drawn.into_inner().unwrap();
+    drawn.sort_unstable();
+    assert!(drawn.iter().copied().eq(0..THREADS as u64 * EACH * 3 / 2));
+    assert_eq!(tickets.peek(), drawn.len() as u64);
+}
+
+fn sequencer_and_count_make_a_mutex<H: Home>() {
+    const THREADS: u64 = 6;
+    const ROUNDS: u64 = 500;
+    let (tickets, served) = (Sequencer::new(), EventCount::<H>::new_in());
+    let inside = Mutex::new(0_u64);
+    thread::scope(|s| {
+        for _ in 0..THREADS {
+            s.spawn(|| {
+                for _ in 0..ROUNDS {
+                    let mine = tickets.ticket();
+                    assert_eq!(served.await_at_least(mine), mine, "nobody goes before the one whose turn it is");
+                    let mut entered = inside.try_lock().expect("one at a time");
+                    assert_eq!(*entered, mine);
+                    *entered += 1;
+                    drop(entered);
+                    served.advance();
+                }
+            });
+        }
+    });
+    assert_eq!(served.read(), THREADS * ROUNDS);
+}
+
+/// Promise 8. A touch of the freed count is for a sanitizer to see; without one the test shows that nothing hangs.
+#[test]
+#[allow(unsafe_code)]
+fn a_waiter_may_free_the_count_at_once() {
+    for _ in 0..1000 {
+        let count = Box::into_raw(Box::new(EventCount::new())).expose_provenance();
+        let at = std::ptr::with_exposed_provenance_mut::<EventCount>;
+        let waiter = thread::spawn(move || {
+            // SAFETY: freed by nobody but us, when the one advance has happened.
+            let count = unsafe { Box::from_raw(at(count)) };
+            assert_eq!(count.await_at_least(1), 1);
+        });
+        // SAFETY: alive until the advance has happened, after which it is not touched.
+        unsafe { &*at(count) }.advance();
+        waiter.join().unwrap();
+    }
+}
+
+/// Runs `check` while threads wait on a table, each for a ticket from 1 to 10.
+fn on_every_ticket<B: Backend>(slots: usize, check: impl FnOnce(&WaitTable<B>, &u64)) {
+    const TICKETS: u64 = 10;
+    let table = WaitTable::<B>::with_slots(slots);
+    let (location, over, published) = (0_u64, AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|s| {
+        for ticket in 1..=TICKETS {
+            let (table, location, over, published) = (&table, &location, &over, &published);
+            s.spawn(move || {
+                while !over.load(Ordering::SeqCst) {
+                    table.wait_if(Key::ticket(location, ticket), || {
+                        published.fetch_add(1, Ordering::SeqCst);
+                        !over.load(Ordering::SeqCst)
+                    });
+                }
+            });
+        }
+        while published.load(Ordering::SeqCst) < TICKETS as usize {
+            thread::yield_now();
+        }
+        check(&table, &location);
+        over.store(true, Ordering::SeqCst);
+        table.wake_tickets_seqcst(&location, 0..=u64::MAX);
+    });
+}
+
+fn a_range_wakes_its_tickets_and_no_others<H: Home>() {
+    // More tickets than slots: chosen one by one, strangers stay asleep.
+    on_every_ticket::<H::Backend>(1, |table, location| {
+        let stranger = 0_u64;
+        assert_eq!(table.wake_tickets_seqcst(&stranger, 0..=u64::MAX), 0);
+        assert_eq!(table.wake_tickets_seqcst(location, 11..=30), 0);
+        assert_eq!(table.wake_tickets_seqcst(location, 4..=6), 3);
+    });
+    // More slots than tickets: one look at each ticket's slot, in which it is alone.
+    on_every_ticket::<H::Backend>(64, |table, location| {
+        assert_eq!(table.wake_tickets_seqcst(location, 11..=20), 0);
+        assert_eq!(table.wake_tickets_seqcst(location, 4..=6), 3);
+        #[allow(clippy::reversed_empty_ranges, reason = "an advance by nothing")]
+        let nothing = 7..=6;
+        assert_eq!(table.wake_tickets_seqcst(location, nothing), 0);
+    });
+}
+
+/// Tokens that can be taken without a lock: what a wait point is put on top of.
+struct Tokens<H: Home> {
+    left: AtomicU64,
+    arrived: WaitPoint<H>,
+}
+
+impl<H: Home> Tokens<H> {
+    fn none() -> Self {
+        Self { left: AtomicU64::new(0), arrived: WaitPoint::new_in() }
+    }
+
+    fn try_take(&self) -> bool {
+        self.left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+
+    fn add(&self, n: u64) {
+        self.left.fetch_add(n, Ordering::Relaxed);
+    }
+}
+
+fn a_wait_point_loses_no_notification<H: Home>() {
+    const TAKERS: u64 = 8;
+    const EACH: u64 = 2000;
+    let tokens = Tokens::<H>::none();
+    thread::scope(|s| {
+        for _ in 0..TAKERS {
+            s.spawn(|| {
+                for _ in 0..EACH {
+                    tokens.arrived.wait_until(|| tokens.try_take());
+                }
+            });
+        }
+        for _ in 0..2 {
+            s.spawn(|| {
+                for _ in 0..TAKERS * EACH / 2 {
+                    tokens.add(1);
+                    tokens.arrived.notify_one();
+                }
+            });
+        }
+    });
+    assert_eq!(tokens.left.into_inner(), 0);
+}
+
+fn notify_all_reaches_all_who_wait<H: Home>() {
+    const WAITERS: usize = 16;
+    let (point, prepared, open) = (WaitPoint::<H>::new_in(), AtomicUsize::new(0), AtomicBool::new(false));
+    thread::scope(|s| {
+        for _ in 0..WAITERS {
+            s.spawn(|| {
+                let mut first = true;
+                point.wait_until(|| {
+                    if !first {
+                        prepared.fetch_add(1, Ordering::Relaxed);
+                    }
+                    first = false;
+                    open.load(Ordering::Relaxed)
+                });
+            });
+        }
+        while prepared.load(Ordering::Relaxed) < WAITERS {
+            thread::yield_now();
+        }
+        open.store(true, Ordering::Relaxed);
+        point.notify_all();
+    });
+    assert_eq!(format!("{point:?}"), "WaitPoint { waiters: 0, .. }");
+}
+
+#[test]
+fn a_notification_between_prepare_and_commit_ends_the_commit() {
+    let point = WaitPoint::new();
+    for notify in [WaitPoint::notify_one, WaitPoint::notify_all] {
+        let prepared = point.prepare();
+        notify(&point);
+        prepared.commit();
+
+        let prepared = point.prepare();
+        notify(&point);
+        assert_eq!(prepared.commit_deadline(Instant::now()), WaitOutcome::Woken);
+    }
+}
+
+fn a_wait_point_times_out_and_cancels<H: Home>() {
+    let point = WaitPoint::<H>::new_in();
+    point.notify_one();
+    point.prepare().cancel();
+    drop(point.prepare());
+    let deadline = Instant::now() + Duration::from_millis(5);
+    while point.prepare().commit_deadline(deadline) == WaitOutcome::Woken {}
+    assert!(Instant::now() >= deadline);
+    assert!(!point.wait_until_deadline(deadline, || false));
+    assert!(point.wait_until_deadline(deadline, || true));
+    assert_eq!(format!("{point:?}"), "WaitPoint { waiters: 0, .. }");
+}
