@@ -11,6 +11,7 @@ pub mod bars;
 pub mod contender;
 pub mod crowd;
 pub mod herd;
+pub mod losses;
 pub mod machine;
 pub mod mt19937;
 pub mod os;

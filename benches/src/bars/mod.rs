@@ -9,7 +9,10 @@ pub mod measure;
 pub mod semaphore;
 pub mod wake;
 
+use crate::machine::Machine;
+use crate::table::Table;
 use measure::{Effort, Finding};
+use serde::{Deserialize, Serialize};
 
 /// What a measurement needs of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,3 +51,27 @@ pub const GROUPS: &[Group] = &[
     group("pipeline", FreeCpus, events::pipeline, "three stages of EventCounts: crossbeam-channel, std mpsc"),
     group("size", Little, facts::sizes, "bytes of each type, and of the global table"),
 ];
+
+/// What `--record` writes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    pub machine: Machine,
+    pub findings: Vec<Finding>,
+}
+
+/// A row for each finding.
+pub fn table(findings: &[Finding]) -> Table {
+    let mut table = Table::new(["what", "against", "ratio", "spread", "bar", "verdict"]);
+    for finding in findings {
+        let (low, high) = finding.spread();
+        table.row([
+            finding.what.clone(),
+            finding.against.clone(),
+            format!("{:.3}", finding.ratio()),
+            format!("{low:.3} .. {high:.3}"),
+            finding.bound.to_string(),
+            finding.verdict().to_string(),
+        ]);
+    }
+    table
+}

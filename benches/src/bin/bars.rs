@@ -2,11 +2,10 @@
 
 use clap::Parser;
 use layby_bench::bars::measure::{Effort, Finding, Verdict};
-use layby_bench::bars::{GROUPS, Group, Needs};
+use layby_bench::bars::{GROUPS, Group, Needs, Record, table};
 use layby_bench::machine::Machine;
 use layby_bench::os::{self, Others};
 use layby_bench::table::Table;
-use serde::Serialize;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -40,12 +39,6 @@ struct Arguments {
     /// Measure one group here and print its findings as JSON: what `bars` itself starts for those on one CPU
     #[arg(long, value_name = "NAME", hide = true)]
     inside: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Record<'a> {
-    machine: &'a Machine,
-    findings: &'a [Finding],
 }
 
 fn main() -> ExitCode {
@@ -86,7 +79,7 @@ fn main() -> ExitCode {
         }
         findings.extend(found);
     }
-    print!("\n{}", render(&findings));
+    print!("\n{}", table(&findings));
     let count = |verdict| findings.iter().filter(|finding| finding.verdict() == verdict).count();
     let (ok, short, noisy) = (count(Verdict::Ok), count(Verdict::Short), count(Verdict::TooNoisy));
     println!("\n{ok} ok, {short} short, {noisy} too noisy, in {:.0} s", begun.elapsed().as_secs_f64());
@@ -96,7 +89,7 @@ fn main() -> ExitCode {
         println!("too noisy: run it again when nothing else runs, or with more --rounds");
     }
     if let Some(path) = &arguments.record {
-        let record = Record { machine: &machine, findings: &findings };
+        let record = Record { machine, findings };
         let json = serde_json::to_string(&record).expect("a record is plain data");
         if let Err(error) = std::fs::write(path, json) {
             eprintln!("error: cannot write {}: {error}", path.display());
@@ -123,20 +116,4 @@ fn command_line() -> String {
     format!("cargo run --release -p layby-bench --bin bars -- {}", arguments.join(" "))
         .trim_end_matches([' ', '-'])
         .to_string()
-}
-
-fn render(findings: &[Finding]) -> Table {
-    let mut table = Table::new(["what", "against", "ratio", "spread", "bar", "verdict"]);
-    for finding in findings {
-        let (low, high) = finding.spread();
-        table.row([
-            finding.what.clone(),
-            finding.against.clone(),
-            format!("{:.3}", finding.ratio()),
-            format!("{low:.3} .. {high:.3}"),
-            finding.bound.to_string(),
-            finding.verdict().to_string(),
-        ]);
-    }
-    table
 }
