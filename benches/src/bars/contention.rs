@@ -1,6 +1,6 @@
 //! semabench's classes, as bars.
 
-use super::measure::{Bound, Effort, Finding, ratios};
+use super::measure::{Bound, Effort, Finding, ratios, with_free_cpus};
 use crate::contender::registry::{Contender, Waits, by_name};
 use crate::os;
 use crate::semabench::trial::{Outcome, Pinning, Trial};
@@ -26,18 +26,18 @@ fn throughputs(contenders: &[&Contender], threads: usize, effort: Effort) -> Vec
 /// One of ours against peers, at every T. `bound` is asked for each peer and T.
 fn class(ours: &str, peers: &[&str], effort: Effort, bound: impl Fn(&Contender, usize) -> Bound) -> Vec<Finding> {
     let effort = effort.of_trials();
-    let mut findings = Vec::new();
-    for threads in THREADS {
+    let at = |threads: usize| {
         let mut field = vec![by_name(ours)];
         let sleeps_or_fits = |peer: &&Contender| peer.waits == Waits::Sleeping || threads <= os::cpus();
         field.extend(peers.iter().map(|&peer| by_name(peer)).filter(sleeps_or_fits));
         let throughputs = throughputs(&field, threads, effort);
-        for (peer, theirs) in field.iter().zip(&throughputs).skip(1) {
+        let finding = |(peer, theirs): (&&Contender, &Vec<f64>)| {
             let what = format!("semabench {}, T = {threads}", peer.class.title());
-            findings.push(Finding::new(what, peer.name, bound(peer, threads), ratios(&throughputs[0], theirs)));
-        }
-    }
-    findings
+            Finding::new(what, peer.name, bound(peer, threads), ratios(&throughputs[0], theirs))
+        };
+        field.iter().zip(&throughputs).skip(1).map(finding).collect()
+    };
+    THREADS.into_iter().flat_map(|threads| with_free_cpus(|| at(threads))).collect()
 }
 
 /// Published FIFO semaphores have a bar; what was put together for this benchmark, and what is overtaken, is shown.

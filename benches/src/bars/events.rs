@@ -1,6 +1,6 @@
 //! EventCounts: one advance before a thousand waiters, and a pipeline.
 
-use super::measure::{Bound, Effort, Finding, against, ratios};
+use super::measure::{Bound, Effort, Finding, against, ratios, with_free_cpus};
 use crate::crowd::{Broadcast, Crowd, Targeted};
 use crate::pipeline::{crossbeam, eventcounts, std_mpsc};
 
@@ -31,13 +31,15 @@ pub fn targeted_wake(effort: Effort) -> Vec<Finding> {
 }
 
 pub fn pipeline(effort: Effort) -> Vec<Finding> {
-    against(
-        "three-stage pipeline, ring of 1,024",
-        &mut eventcounts,
-        &mut [
-            ("crossbeam-channel", Bound::AtMost(1.0), &mut crossbeam),
-            ("std mpsc", Bound::AtMost(1.0), &mut std_mpsc),
-        ],
-        effort.in_long_slices(),
-    )
+    with_free_cpus(|| {
+        against(
+            "three-stage pipeline, ring of 1,024",
+            &mut eventcounts,
+            &mut [
+                ("crossbeam-channel", Bound::AtMost(1.0), &mut crossbeam),
+                ("std mpsc", Bound::AtMost(1.0), &mut std_mpsc),
+            ],
+            effort.in_long_slices(),
+        )
+    })
 }

@@ -1,5 +1,6 @@
 //! Interleaved measurement of a pair, and the verdict on it.
 
+use crate::os::Others;
 use crate::table::quantile;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -78,7 +79,7 @@ pub struct Finding {
     pub bound: Bound,
     /// One ratio for each round, ours to theirs.
     pub ratios: Vec<f64>,
-    /// The part of all CPUs that other programs used meanwhile, if that matters.
+    /// The part of all CPUs that other programs used meanwhile; 0 if it does not matter.
     pub used_by_others: f64,
 }
 
@@ -118,6 +119,15 @@ impl Finding {
             _ => Verdict::TooNoisy,
         }
     }
+}
+
+/// Measures what needs all CPUs for itself, and notes how much of them others used meanwhile.
+pub fn with_free_cpus(measure: impl FnOnce() -> Vec<Finding>) -> Vec<Finding> {
+    let others = Others::watch();
+    let mut findings = measure();
+    let used_by_others = others.part_used();
+    findings.iter_mut().for_each(|finding| finding.used_by_others = used_by_others);
+    findings
 }
 
 /// How many operations fill a slice.

@@ -1,6 +1,6 @@
 //! The semaphore alone, between two threads, and in front of a thousand.
 
-use super::measure::{Bound, Effort, Finding, against, ratios};
+use super::measure::{Bound, Effort, Finding, against, ratios, with_free_cpus};
 use crate::contender::async_ones::Tokio;
 use crate::contender::glibc::SemT;
 use crate::contender::layby_own::Apart;
@@ -35,7 +35,7 @@ fn hand_over_within(what: &str, bound: Bound, effort: Effort) -> Vec<Finding> {
 }
 
 pub fn hand_over(effort: Effort) -> Vec<Finding> {
-    hand_over_within("ping-pong, both CPUs free", Bound::AtMost(0.1), effort)
+    with_free_cpus(|| hand_over_within("ping-pong, both CPUs free", Bound::AtMost(0.1), effort))
 }
 
 /// To be run in a process confined to one CPU from its start, as by taskset.

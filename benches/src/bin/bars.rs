@@ -2,9 +2,9 @@
 
 use clap::Parser;
 use layby_bench::bars::measure::{Effort, Finding, Verdict};
-use layby_bench::bars::{GROUPS, Group, Needs, Record, table};
+use layby_bench::bars::{GROUPS, Group, Record, table};
 use layby_bench::machine::Machine;
-use layby_bench::os::{self, Others};
+use layby_bench::os;
 use layby_bench::table::Table;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -68,16 +68,7 @@ fn main() -> ExitCode {
     let mut findings = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         eprintln!("[{}/{}] {}: {}", index + 1, groups.len(), group.name, group.about);
-        let others = Others::watch();
-        let mut found = match group.needs {
-            Needs::OneCpu => on_one_cpu(group, &arguments),
-            Needs::Little | Needs::FreeCpus => (group.measure)(effort),
-        };
-        if group.needs == Needs::FreeCpus {
-            let used_by_others = others.part_used();
-            found.iter_mut().for_each(|finding| finding.used_by_others = used_by_others);
-        }
-        findings.extend(found);
+        findings.extend(if group.on_one_cpu { on_one_cpu(group, &arguments) } else { (group.measure)(effort) });
     }
     print!("\n{}", table(&findings));
     let count = |verdict| findings.iter().filter(|finding| finding.verdict() == verdict).count();
