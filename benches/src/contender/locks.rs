@@ -1,7 +1,7 @@
 //! Mutexes as exclusions, and semaphores made of a mutex and a condition variable.
 
 use super::{Exclusion, PostTake};
-use parking_lot::lock_api::{RawMutex, RawMutexFair as _};
+use parking_lot::lock_api::RawMutex;
 
 /// `std::sync::Mutex`: barging.
 pub struct StdMutex(std::sync::Mutex<()>);
@@ -38,23 +38,8 @@ impl<M: RawMutex + Send + Sync> Exclusion for Raw<M> {
 
 pub type ParkingLotMutex = Raw<parking_lot::RawMutex>;
 
-/// `parking_lot::Mutex` unlocked fairly: hands over to the longest sleeper, but arrivals that spin overtake sleepers.
-pub struct ParkingLotFair(parking_lot::RawMutex);
-
-impl Exclusion for ParkingLotFair {
-    fn new() -> Self {
-        Self(parking_lot::RawMutex::INIT)
-    }
-
-    #[inline]
-    fn exclusively<R>(&self, section: impl FnOnce() -> R) -> R {
-        let guard = self.0.lock();
-        let result = section();
-        // SAFETY: locked above, with this guard.
-        unsafe { self.0.unlock_fair(guard) };
-        result
-    }
-}
+/// Unlocked by `unlock_fair`: hands over to the longest sleeper, but arrivals that spin overtake sleepers.
+pub type ParkingLotFair = Raw<parking_lot::RawFairMutex>;
 
 /// A count under `std`'s mutex, with its condition variable: barging.
 pub struct StdCondvar {

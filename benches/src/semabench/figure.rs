@@ -205,7 +205,7 @@ fn spread_out(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     places
 }
 
-/// How one contender is drawn. Ours are thick with filled markers, peers thin with hollow ones.
+/// How one contender is drawn. Ours have filled markers, peers hollow ones; the first of ours is thick and black.
 struct Style {
     index: usize,
     ours: bool,
@@ -221,7 +221,12 @@ impl Style {
     }
 
     fn stroke(&self) -> String {
-        let (width, dashes) = (if self.ours { 3.2 } else { 1.6 }, DASHES[self.index % DASHES.len()]);
+        let width = match (self.ours, self.index) {
+            (true, 0) => 3.8,
+            (true, _) => 2.2,
+            _ => 1.6,
+        };
+        let dashes = DASHES[self.index % DASHES.len()];
         format!(r#"stroke="{}" stroke-width="{width}" stroke-dasharray="{dashes}""#, self.colour())
             .replace(r#" stroke-dasharray="""#, "")
     }
