@@ -7,6 +7,7 @@ use layby::sema::{Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemapho
 use layby::sys::Native;
 use layby::{Key, WaitTable};
 use layby_bench::bars::wake;
+use layby_bench::contender::PostTake;
 use layby_bench::contender::async_ones::{AsyncLock, Asyncband, EventListener, Saa, Tokio};
 use layby_bench::contender::glibc::SemT;
 use layby_bench::contender::locks::{ParkingLotCondvar, ParkingLotMutex, Raw, StdCondvar, StdMutex};
@@ -136,10 +137,9 @@ fn among_many(criterion: &mut Criterion) {
     let mut posts = criterion.benchmark_group("CPU time of one post among N waiters");
     posts.sample_size(10);
     for waiters in [1, 10, 100, 1000] {
-        let herd = Herd::<Semaphore>::gather(waiters);
-        posts.bench_function(BenchmarkId::new("layby Semaphore", waiters), |b| {
-            b.iter_custom(|n| herd.serve(n).in_post);
-        });
+        posts.bench_function(BenchmarkId::new("layby Semaphore", waiters), |b| post_among::<Semaphore>(b, waiters));
+        posts.bench_function(BenchmarkId::new("glibc", waiters), |b| post_among::<SemT>(b, waiters));
+        posts.bench_function(BenchmarkId::new("tokio", waiters), |b| post_among::<Tokio>(b, waiters));
     }
     posts.finish();
     let mut advances = criterion.benchmark_group("from advance to its one waiter, among N");
@@ -149,6 +149,11 @@ fn among_many(criterion: &mut Criterion) {
         advances.bench_function(BenchmarkId::new("condvar broadcast", waiters), |b| targeted::<Broadcast>(b, waiters));
     }
     advances.finish();
+}
+
+fn post_among<S: PostTake + 'static>(b: &mut Bencher<'_>, waiters: usize) {
+    let herd = Herd::<S>::gather(waiters);
+    b.iter_custom(|n| herd.serve(n).in_post);
 }
 
 /// A crowd grows smaller with every advance: one is gathered anew for every ten.
