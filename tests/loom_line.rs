@@ -11,7 +11,11 @@
 
 use layby::model::expire_deadlines;
 use layby::sema::Semaphore;
-use loom::{sync::Arc, thread};
+use loom::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+use loom::thread;
 use std::time::Instant;
 
 /// What a thread of a model does: returns how many permits it put in, less those it took.
@@ -170,13 +174,71 @@ fn giving_up_partly_granted_against_post() {
     explore(2, Deadlines::Passed, 0, [timed_two, take, post]);
 }
 
-/// Markers that join, and one in a block that was added.
+/// Two that wait side by side leave at the same time: their markers join, or one is in a block that was added. The post
+/// comes when both are gone.
 #[test]
-fn two_give_up_before_a_taker() {
-    explore(1, Deadlines::Passed, 0, [timed_round, timed_round, take, post]);
+fn two_leave_together_before_a_taker() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(2);
+    builder.check(|| {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let [first, second, taker] = [timed, timed, take].map(|role: Role| {
+            let semaphore = Arc::clone(&semaphore);
+            thread::spawn(move || role(&semaphore))
+        });
+        expire_deadlines();
+        assert_eq!(first.join().unwrap() + second.join().unwrap(), 0, "there was no permit");
+        semaphore.post();
+        taker.join().unwrap();
+        assert_eq!((semaphore.waiters(), semaphore.available()), (0, 0));
+    });
+}
+
+/// A cell is used again, for other tickets.
+#[test]
+fn giving_up_twice() {
+    fn one_then_two(semaphore: &Semaphore) -> i64 {
+        timed(semaphore) + timed_two(semaphore)
+    }
+    fn one_then_one(semaphore: &Semaphore) -> i64 {
+        timed(semaphore) + timed(semaphore)
+    }
+    explore(3, Deadlines::Passed, 0, [one_then_two, one_then_one]);
 }
 
 #[test]
 fn three_give_up() {
     explore(2, Deadlines::Passed, 0, [timed, timed, timed]);
+}
+
+/// What was written before a post is there for whoever gets the permit, also by way of a thread that gave up.
+#[test]
+fn a_permit_carries_what_was_written_before_it() {
+    for post in [Semaphore::post, Semaphore::post_conservatively, |semaphore: &Semaphore| semaphore.post_many(1)] {
+        explore_hand_over(post);
+    }
+}
+
+fn explore_hand_over(post: fn(&Semaphore)) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(2);
+    builder.check(move || {
+        expire_deadlines();
+        let shared = Arc::new((Semaphore::new(0), AtomicUsize::new(0)));
+        let [giving_up, taking] = [
+            |semaphore: &Semaphore, _: &AtomicUsize| assert_eq!(timed_round(semaphore), 0),
+            |semaphore: &Semaphore, written: &AtomicUsize| {
+                semaphore.take();
+                assert_eq!(written.load(Ordering::Relaxed), 1, "the permit came before what it was to carry");
+            },
+        ]
+        .map(|role: fn(&Semaphore, &AtomicUsize)| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || role(&shared.0, &shared.1))
+        });
+        shared.1.store(1, Ordering::Relaxed);
+        post(&shared.0);
+        giving_up.join().unwrap();
+        taking.join().unwrap();
+    });
 }

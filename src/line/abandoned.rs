@@ -97,7 +97,7 @@ impl<H: Home> Abandoned<H> {
         let granted = Span { first, last: first.wrapping_add(n - 1) };
         let mut passed_over: Word = 0;
         while let Some(span) = self.take_overlapping(granted) {
-            passed_over = passed_over.wrapping_add(span.len());
+            passed_over = passed_over.wrapping_add(if cfg!(layby_mutant = "post_passes_one") { 1 } else { span.len() });
         }
         passed_over
     }
@@ -110,13 +110,15 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
     let mut span = Span { first, last };
     loop {
         if line.is_granted(span.first) {
-            line.grant_more(span.len());
+            line.grant_more(if cfg!(layby_mutant = "settle_passes_one") { 1 } else { span.len() });
             return;
         }
         let behind = span.last.wrapping_add(1);
         // Ordering: SeqCst; the lowering of pair M2.
         if line.ticket.compare_exchange(behind, span.first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-            fence_before_look_seqcst();
+            if !cfg!(layby_mutant = "no_give_back_fence") {
+                fence_before_look_seqcst();
+            }
             let ahead = span.first.wrapping_sub(1);
             match abandoned.take(|shard| shard.take_ending_with(abandoned.address, ahead)) {
                 Some(ending) if !cfg!(layby_mutant = "no_give_back_look") => span = ending,
@@ -130,7 +132,9 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
         }
         abandoned.publish(span);
         // Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
-        fence_before_look_seqcst();
+        if !cfg!(layby_mutant = "no_marker_fence") {
+            fence_before_look_seqcst();
+        }
         let granted = line.is_granted(span.first) && !cfg!(layby_mutant = "no_granted_recheck");
         let is_last = line.ticket.load(Ordering::SeqCst) == behind && !cfg!(layby_mutant = "no_last_recheck");
         if !granted && !is_last {

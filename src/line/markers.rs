@@ -96,14 +96,16 @@ impl Cell {
         self.first.store(span.first, Ordering::Relaxed);
         self.last.store(span.last, Ordering::Relaxed);
         // Ordering: SeqCst; the publication of pairs M1 and M2 in `abandoned`.
-        self.state.store(version | FULL, Ordering::SeqCst);
+        let order = if cfg!(layby_mutant = "relaxed_fill") { Ordering::Relaxed } else { Ordering::SeqCst };
+        self.state.store(version | FULL, order);
         true
     }
 
     /// Takes the marker out if `wanted`.
     fn try_take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
         // Ordering: SeqCst; the look of pairs M1 and M2 in `abandoned`. Acquires the fields.
-        let seen = self.state.load(Ordering::SeqCst);
+        let order = if cfg!(layby_mutant = "relaxed_look_at_cell") { Ordering::Relaxed } else { Ordering::SeqCst };
+        let seen = self.state.load(order);
         if seen & STATE != FULL || self.line.load(Ordering::Relaxed) != line {
             return None;
         }
@@ -198,7 +200,8 @@ impl Shard {
 
     /// Takes out a marker that stands next to these tickets, and joins them.
     pub(super) fn take_neighbour(&self, line: usize, tickets: Span) -> Option<Span> {
-        self.block.take(line, &|span| span.joined(tickets).is_some()).and_then(|span| span.joined(tickets))
+        let neighbour = self.block.take(line, &|span| span.joined(tickets).is_some())?;
+        if cfg!(layby_mutant = "forgets_the_joined") { Some(neighbour) } else { neighbour.joined(tickets) }
     }
 
     /// Takes out the marker that ends with this ticket.
@@ -213,8 +216,21 @@ const SHARDS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 64 };
 world_static! {
     fn shards() -> &'static [Shard; SHARDS] {
         const { [const { Shard::new() }; SHARDS] }
-        model { core::array::from_fn(|_| Shard::new()) }
+        model { core::array::from_fn(|_| shard_with_blocks()) }
     }
+}
+
+/// A shard whose blocks are made in advance, for a model has few threads, and loom does not know that a `OnceLock` makes
+/// visible what it holds.
+#[cfg(any(layby_loom, layby_shuttle))]
+fn shard_with_blocks() -> Shard {
+    const BLOCKS: usize = 4;
+    let shard = Shard::new();
+    let mut block = &shard.block;
+    for _ in 1..BLOCKS {
+        block = block.more.get_or_init(|| Box::new(Block::new()));
+    }
+    shard
 }
 
 /// The shard of the line at this address.

@@ -117,8 +117,11 @@ impl<H: Home> Line<H> {
         }
         // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
         // `after_grant`.
-        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
-        fence_before_look_seqcst();
+        let order = if cfg!(layby_mutant = "relaxed_grant") { Ordering::Relaxed } else { Ordering::SeqCst };
+        let ticket = self.grant.fetch_add(1, order);
+        if !cfg!(layby_mutant = "no_ticket_fence") {
+            fence_before_look_seqcst();
+        }
         // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
         if before(ticket, self.ticket.load(Ordering::SeqCst)) {
             self.after_grant(ticket, 1);
@@ -193,7 +196,8 @@ impl<H: Home> Line<H> {
     fn is_granted(&self, ticket: Word) -> bool {
         // Ordering: acquire; matches the release of the post, whose writes the taker sees. SeqCst for the abandoners'
         // pair M1, at no cost on x86 and ARM.
-        before(ticket, self.grant.load(Ordering::SeqCst))
+        let order = if cfg!(layby_mutant = "relaxed_is_granted") { Ordering::Relaxed } else { Ordering::SeqCst };
+        before(ticket, self.grant.load(order))
     }
 
     #[cold]
@@ -231,7 +235,8 @@ impl<H: Home> Line<H> {
 ///
 /// More tickets than the table has slots share slots: each slot is looked at once.
 fn wake<H: Home>(line: *const Line<H>, first: Word, n: Word) {
-    let looks = n.min(Word::try_from(H::table().slots()).unwrap_or(Word::MAX));
+    let slots = if cfg!(layby_mutant = "wakes_the_first_only") { 1 } else { H::table().slots() };
+    let looks = n.min(Word::try_from(slots).unwrap_or(Word::MAX));
     for offset in 0..looks {
         wake_ticket::<H>(line, first.wrapping_add(offset));
     }
