@@ -29,6 +29,10 @@
 //! the line's address as a name, and nothing else. It touches the line once more in one case: a marker of it was taken
 //! out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
 //!
+//! A limit: a marker names its line by the address. If the line was freed, and another made in its place, and that one has
+//! a marker with the ticket that we granted, all while our call returns, we take that marker for ours, and the other line
+//! lets somebody go before its turn. `ci/abandon_model.py` shows it ("a stale post").
+//!
 //! # Near and far
 //!
 //! A thread whose turn is far sleeps at once. One whose turn is near may spin. Post wakes the holder of the ticket it
