@@ -1,8 +1,8 @@
 //! Who has left a line without being last in it: markers of abandoned tickets, in cells that are never freed.
 //!
 //! A marker says: the tickets `first..=last` of the line at this address have no owner. Whoever takes a marker out takes
-//! these tickets over (see [`super::abandoned`]). Neighbouring tickets share one marker, so a line never has more
-//! markers than it has waiting threads.
+//! these tickets over (see [`super::abandoned`]). Neighbouring tickets share one marker, unless they were abandoned at the
+//! same moment; so a line seldom has more markers than it has waiting threads.
 //!
 //! Cells stand in shards, chosen by the line's address. A marker is an alert of the line's table, so that a post, which
 //! must look for one each time, pays one load when there are none. A shard whose cells are all taken grows by a block that is
