@@ -29,6 +29,10 @@
 //! the line's address as a name, and nothing else. It touches the line once more in one case: a marker of it was taken
 //! out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
 //!
+//! A limit: a marker names its line by the address. If the line was freed, and another made in its place, and that one has
+//! a marker with the ticket that we granted, all while our call returns, we take that marker for ours, and the other line
+//! lets somebody go before its turn. `ci/abandon_model.py` shows it ("a stale post").
+//!
 //! # Near and far
 //!
 //! A waiter stays awake for a while: it spins if it is next in line, and lets others run between its looks if it is not. If
@@ -39,12 +43,14 @@ mod abandoned;
 mod markers;
 mod word;
 
-use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst};
+use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst, mutant};
 use crate::sys::{cpus, spin_policy};
 use crate::wait_table::Home;
 use abandoned::Abandoned;
 use core::marker::PhantomData;
 use markers::Span;
+#[cfg(any(layby_loom, layby_shuttle))]
+pub(crate) use markers::shards;
 use std::time::Instant;
 use word::before;
 pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, distance, key_of};
@@ -122,8 +128,11 @@ impl<H: Home> Line<H> {
         }
         // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
         // `after_grant`.
-        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
-        fence_before_look_seqcst();
+        let order = if mutant!("relaxed_grant") { Ordering::Relaxed } else { Ordering::SeqCst };
+        let ticket = self.grant.fetch_add(1, order);
+        if !mutant!("no_ticket_fence") {
+            fence_before_look_seqcst();
+        }
         // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
         if before(ticket, self.ticket.load(Ordering::SeqCst)) {
             self.after_grant(ticket, 1);
@@ -230,7 +239,8 @@ impl<H: Home> Line<H> {
     fn is_granted(&self, ticket: Word) -> bool {
         // Ordering: acquire; matches the release of the post, whose writes the taker sees. SeqCst for the abandoners'
         // pair M1, at no cost on x86 and ARM.
-        before(ticket, self.grant.load(Ordering::SeqCst))
+        let order = if mutant!("relaxed_is_granted") { Ordering::Relaxed } else { Ordering::SeqCst };
+        before(ticket, self.grant.load(order))
     }
 
     /// Waits for `last` to be granted, near and far by turns; `false` if the deadline came first.
@@ -263,7 +273,7 @@ impl<H: Home> Line<H> {
     #[cold]
     fn after_grant(&self, first: Word, n: Word) {
         wake::<H>(self, first, n);
-        if H::table().alerts() != 0 && !cfg!(layby_mutant = "no_marker_look") {
+        if H::table().alerts() != 0 && !mutant!("no_marker_look") {
             self.pass_on(first, n);
         }
     }
@@ -280,7 +290,7 @@ impl<H: Home> Line<H> {
                 abandoned::settle(self, span.first, span.last);
                 break;
             }
-            passed_over = passed_over.wrapping_add(span.len());
+            passed_over = passed_over.wrapping_add(if mutant!("post_passes_one") { 1 } else { span.len() });
         }
         self.grant_more(passed_over);
     }
@@ -294,7 +304,8 @@ fn wake<H: Home>(line: *const Line<H>, first: Word, n: Word) {
     let staged = key_of(line, last.wrapping_add(STAGED));
     // Looked for before anybody is woken: a holder that is back in line before this thread goes on must not be disturbed.
     let stages = cpus::count() > 1 && H::look(staged.hash()) != 0;
-    let looks = n.min(Word::try_from(H::table().slots()).unwrap_or(Word::MAX));
+    let slots = if mutant!("wakes_the_first_only") { 1 } else { H::table().slots() };
+    let looks = n.min(Word::try_from(slots).unwrap_or(Word::MAX));
     for offset in 0..looks {
         H::table().wake_all_seqcst(key_of(line, first.wrapping_add(offset)));
     }
