@@ -52,6 +52,8 @@ keeps_wake              | shuttle_table  | permits_by_pct
 blind_timeout           | loom_timeout   | wait_until_deadline_against_notify
 timeout_hides_wake      | loom_timeout   | wait_if_deadline_against_wake_one
 relaxed_timeout_refused | loom_timeout   | location_wait_deadline_against_wake_one
+stale_commit_keeps_wake | loom_eventcount | a_waiter_that_may_go_takes_no_wake_up_along
+waiter_forgets_waiters  | loom_mutex     | unlock_against_two_locks
 '
 
 in_world() { # loom or shuttle, cargo arguments…

@@ -46,7 +46,7 @@
 
 use crate::sync::{
     atomic::{AtomicU64, Ordering},
-    const_outside_models, fence_after_publish, fence_before_look,
+    const_outside_models, fence_after_publish, fence_before_look, mutant,
 };
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
 use core::{fmt, marker::PhantomData, ptr};
@@ -218,7 +218,7 @@ impl<H: Home> Prepared<'_, H> {
             current = self.point.state.load(Ordering::Relaxed) & !WAITERS == self.epoch;
             current
         });
-        if !current && !cfg!(layby_mutant = "stale_commit_keeps_wake") {
+        if !current && !mutant!("stale_commit_keeps_wake") {
             H::table().wake_one(self.point.key());
         }
         outcome

@@ -23,7 +23,7 @@
 use super::word::{AtomicWord, Word, before};
 use crate::sync::{
     atomic::{AtomicUsize, Ordering},
-    const_outside_models, world_static,
+    const_outside_models, mutant, world_static,
 };
 use core::iter;
 use std::sync::OnceLock;
@@ -124,29 +124,42 @@ impl Cell {
 
 /// Cells of a shard's first block, and of each that it grows by. Arbitrary: more threads than that seldom give up on
 /// lines of one shard at the same time.
-const CELLS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 2 } else { 15 };
+const CELLS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 15 };
 
 /// Cells, and more cells once they have all been taken.
 struct Block {
     cells: [Cell; CELLS],
     more: OnceLock<Box<Block>>,
+    /// Not 0 once there is more. Whether a look goes on to the next block is part of the look of pairs M1 and M2, and
+    /// must be in one order with the looker's change; the `OnceLock`'s own acquire is not.
+    has_more: AtomicUsize,
 }
 
 impl Block {
     const_outside_models! {
         fn new() -> Self {
-            Self { cells: cells(), more: OnceLock::new() }
+            Self { cells: cells(), more: OnceLock::new(), has_more: AtomicUsize::new(0) }
         }
     }
 
     fn fill(&self, line: usize, span: Span) {
         if !self.cells.iter().any(|cell| cell.try_fill(line, span)) {
-            self.more.get_or_init(|| Box::new(Self::new())).fill(line, span);
+            let more = self.more.get_or_init(|| Box::new(Self::new()));
+            // Ordering: SeqCst, before the publication itself.
+            self.has_more.store(1, Ordering::SeqCst);
+            more.fill(line, span);
         }
     }
 
+    /// The next block, if there is one.
+    fn next(&self) -> Option<&Self> {
+        // Ordering: SeqCst, as the look at a cell. Acquires `more`.
+        let has_more = self.has_more.load(Ordering::SeqCst) != 0 && !mutant!("no_look_at_more");
+        if has_more { self.more.get().map(Box::as_ref) } else { None }
+    }
+
     fn all_cells(&self) -> impl Iterator<Item = &Cell> {
-        iter::successors(Some(self), |block| block.more.get().map(Box::as_ref)).flat_map(|block| &block.cells)
+        iter::successors(Some(self), |block| block.next()).flat_map(|block| &block.cells)
     }
 
     fn take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
@@ -204,7 +217,7 @@ impl Shard {
     }
 }
 
-/// A power of two. Arbitrary: 64 shards of 640 bytes.
+/// A power of two. Arbitrary: 64 shards of 512 bytes.
 const SHARDS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 64 };
 
 world_static! {

@@ -45,8 +45,8 @@ use abandoned::Abandoned;
 use core::marker::PhantomData;
 use markers::Span;
 use std::time::Instant;
+use word::before;
 pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, distance, key_of};
-use word::{before, can_count};
 
 /// How far behind the last ticket granted the thread is that a post makes ready; the paper's LongTermThreshold.
 const STAGED: Word = 1;
@@ -67,6 +67,9 @@ impl<H: Home> Line<H> {
     }
 
     /// Draws `n` tickets and waits until all are granted. Returns the first.
+    ///
+    /// # Panics
+    /// If more than one ticket is to be drawn, and more than [`MAX_DISTANCE`] would then wait to be granted.
     #[inline]
     pub(crate) fn take(&self, n: Word) -> Word {
         let first = self.draw(n);
@@ -111,7 +114,7 @@ impl<H: Home> Line<H> {
     pub(crate) fn post(&self) {
         // A 64-bit count of single posts does not overflow in this universe's time.
         if size_of::<Word>() < 8 {
-            self.check_room(self.grant.load(Ordering::Relaxed), 1);
+            self.check_room(1);
         }
         // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
         // `after_grant`.
@@ -127,7 +130,7 @@ impl<H: Home> Line<H> {
     #[inline]
     pub(crate) fn post_conservatively(&self) {
         if size_of::<Word>() < 8 {
-            self.check_room(self.grant.load(Ordering::Relaxed), 1);
+            self.check_room(1);
         }
         // Ordering: as in `post`.
         let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
@@ -160,27 +163,25 @@ impl<H: Home> Line<H> {
     /// # Panics
     /// If more than [`MAX_DISTANCE`] tickets would be granted in advance.
     pub(crate) fn post_many(&self, n: Word) {
-        // Ordering: relaxed; the compare-and-swap decides.
-        let mut first = self.grant.load(Ordering::Relaxed);
         loop {
-            self.check_room(first, n);
-            // Ordering: SeqCst, as in `post`.
-            match self.grant.compare_exchange_weak(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed) {
-                Ok(_) => break,
-                Err(now) => first = now,
+            let first = self.check_room(n);
+            // Ordering: as in `post`.
+            if self.grant.compare_exchange(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                return self.after_grant(first, n);
             }
         }
-        fence_before_look_seqcst();
-        self.after_grant(first, n);
     }
 
-    /// Panics if `n` tickets more than `granted` must not be granted.
-    fn check_room(&self, granted: Word, n: Word) {
-        let ahead = distance(self.ticket.load(Ordering::Relaxed), granted);
+    /// Panics if `n` tickets more cannot be granted; returns `grant` as it was.
+    fn check_room(&self, n: Word) -> Word {
+        // `grant` first: a ticket drawn since then makes room.
+        let grant = self.grant.load(Ordering::Acquire);
+        let ahead = distance(self.ticket.load(Ordering::Relaxed), grant);
         assert!(
-            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() && can_count(granted, n),
+            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
             "layby: posting {n} permits would overflow the semaphore"
         );
+        grant
     }
 
     /// How many tickets are granted in advance; negative: how many are drawn and not granted.
@@ -197,6 +198,7 @@ impl<H: Home> Line<H> {
 
     #[inline]
     fn draw(&self, n: Word) -> Word {
+        // As many single tickets as could not be compared any more would need as many threads.
         if n != 1 {
             return self.draw_many(n);
         }
@@ -204,22 +206,18 @@ impl<H: Home> Line<H> {
         self.ticket.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// # Panics
-    /// If more than [`MAX_DISTANCE`] tickets would then be waited for. Single tickets need no check: each has a thread.
-    #[cold]
     fn draw_many(&self, n: Word) -> Word {
-        // Ordering: relaxed; the compare-and-swap decides. An old `grant` only makes the line look longer.
-        let mut first = self.ticket.load(Ordering::Relaxed);
         loop {
-            let waited_for = distance(self.grant.load(Ordering::Relaxed), first);
+            // `ticket` first: what is granted since then makes room. Ordering: acquire, for that order.
+            let first = self.ticket.load(Ordering::Acquire);
+            let ahead = distance(self.grant.load(Ordering::Relaxed), first);
             assert!(
-                waited_for <= (MAX_DISTANCE - n).cast_signed() && can_count(first, n),
-                "layby: waiting for {n} permits more would overflow the semaphore"
+                n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
+                "layby: taking {n} permits would overflow the semaphore"
             );
-            // Ordering: SeqCst, as in `draw`.
-            match self.ticket.compare_exchange_weak(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed) {
-                Ok(_) => return first,
-                Err(now) => first = now,
+            // Ordering: as in `draw`.
+            if self.ticket.compare_exchange(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                return first;
             }
         }
     }
@@ -246,7 +244,6 @@ impl<H: Home> Line<H> {
         if n != 0 {
             // Ordering: as in `post`.
             let first = self.grant.fetch_add(n, Ordering::SeqCst);
-            fence_before_look_seqcst();
             self.after_grant(first, n);
         }
     }
@@ -291,4 +288,46 @@ fn wake<H: Home>(line: *const Line<H>, first: Word, n: Word) {
 
 fn wake_ticket<H: Home>(line: *const Line<H>, ticket: Word) {
     H::table().wake_all_seqcst(key_of(line, ticket));
+}
+
+#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::wait_table::Global;
+    use std::panic::catch_unwind;
+
+    #[test]
+    fn the_counters_may_wrap() {
+        let line = Line::<Global>::new(0);
+        // Half of what the counters count, and some.
+        for _ in 0..9 {
+            line.post_many(MAX_DISTANCE);
+            assert!(line.try_take(1).is_some(), "a permit is there");
+            line.take(MAX_DISTANCE - 1);
+            assert_eq!(line.surplus(), 0);
+        }
+        assert!(line.try_take(1).is_none(), "no permit is there");
+    }
+
+    #[test]
+    fn tickets_are_not_drawn_further_than_can_be_compared() {
+        let line = Line::<Global>::new(0);
+        std::thread::scope(|s| {
+            s.spawn(|| line.take(MAX_DISTANCE));
+            while line.surplus() == 0 {
+                std::thread::yield_now();
+            }
+            assert!(catch_unwind(core::panic::AssertUnwindSafe(|| line.take_until(2, Some(Instant::now())))).is_err());
+            assert_eq!(line.surplus(), -MAX_DISTANCE.cast_signed(), "nothing was drawn");
+            line.post_many(MAX_DISTANCE);
+        });
+        assert_eq!(line.surplus(), 0);
+    }
+
+    #[test]
+    fn posting_too_many_changes_nothing() {
+        let line = Line::<Global>::new(1);
+        assert!(catch_unwind(core::panic::AssertUnwindSafe(|| line.post_many(MAX_DISTANCE))).is_err());
+        assert_eq!(line.surplus(), 1);
+    }
 }

@@ -1,7 +1,8 @@
-//! The counters of a line: 64 bits where the target has such atomics, otherwise 32 that may wrap.
+//! The counters of a line: 64 bits where the target has such atomics, otherwise 32.
 //!
-//! Everything compares tickets by their distance, so that a wrap of the narrow counter does no harm as long as no two
-//! living tickets are half its range apart, which [`MAX_DISTANCE`] sees to. The wide one does not wrap: see [`can_count`].
+//! Everything compares tickets by their distance, so that a wrap does no harm as long as no two living tickets are half
+//! the range apart, which [`MAX_DISTANCE`] sees to. The wide counter wraps too, if many permits are put in and taken at a
+//! time: five times [`MAX_DISTANCE`] are enough.
 
 use crate::wait_table::Key;
 #[cfg(any(not(target_has_atomic = "64"), layby_narrow))]
@@ -24,19 +25,13 @@ mod narrow {
     pub(crate) type Distance = i32;
 }
 
-/// The most permits, and the most tickets ahead of the grants. Half of what the comparison could bear, so that the other
-/// half can take up what concurrent calls add before one of them notices.
+/// The most permits, and the most tickets ahead of the grants. Half of what the comparison could bear: as many tickets
+/// that wait may be given back just when as many permits are there.
 pub(crate) const MAX_DISTANCE: Word = Distance::MAX as Word / 2;
 
 /// [`MAX_DISTANCE`] as users see it.
 #[allow(clippy::unnecessary_cast, reason = "a word is 32 bits wide on some targets")]
 pub(crate) const MAX_PERMITS: u64 = MAX_DISTANCE as u64;
-
-/// Whether a counter may go up by `n` at once. The narrow one always may: it wraps. The wide one must not, and keeps the
-/// upper half of its range for single tickets, which cannot use it up.
-pub(crate) const fn can_count(counter: Word, n: Word) -> bool {
-    size_of::<Word>() < 8 || (counter <= Word::MAX / 2 && n <= Word::MAX / 2 - counter)
-}
 
 /// The key under which the holder of `ticket` waits.
 #[inline]
@@ -54,6 +49,5 @@ pub(crate) const fn distance(earlier: Word, later: Word) -> Distance {
 /// Whether ticket `a` comes before ticket `b`.
 #[inline]
 pub(crate) const fn before(a: Word, b: Word) -> bool {
-    // The wide counter does not wrap, and the plain comparison is an instruction less on the fast path of take.
-    if size_of::<Word>() == 8 { a < b } else { distance(a, b) > 0 }
+    distance(a, b) > 0
 }

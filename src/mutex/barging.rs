@@ -5,23 +5,22 @@
 //! | bit | name | meaning |
 //! |---|---|---|
 //! | 0 | `LOCKED` | somebody holds the lock |
-//! | 1 | `WAITERS` | somebody may be asleep: who releases wakes one |
+//! | 1 | `WAITERS` | locked: somebody may be asleep, who releases wakes one. Free: who released does so |
 //! | 2 | `STARVING` | one waiter has waited too long: the lock is for it alone |
 //!
 //! | transition | by |
 //! |---|---|
 //! | 0 → `LOCKED` | `acquire`, nobody waits |
-//! | + `LOCKED` | a newcomer that barges, while neither `LOCKED` nor `STARVING` is set |
+//! | + `LOCKED`, - `WAITERS` | a newcomer that barges, while neither `LOCKED` nor `STARVING` is set |
 //! | + `WAITERS` | a waiter, published, about to sleep while it cannot have the lock |
 //! | + `LOCKED`, + `WAITERS` | a waiter that finds the lock free for it; others may be asleep |
 //! | + `STARVING` | a waiter that has waited too long; from then on it is *the* starving one |
 //! | - `STARVING` | the starving one, when it gets the lock or gives up |
-//! | `LOCKED` → 0 | `release`, nobody waits |
-//! | - `LOCKED`, - `WAITERS` | `release`; then wakes the one that has slept longest, who is now in charge |
-//! | - `LOCKED` | `release` while somebody is starving; then wakes it |
+//! | - `LOCKED` | `release`; then, if anything else was set, wakes the starving one and the one that has slept longest |
 //!
-//! All are compare-and-swaps. A release forgets `WAITERS`, so that until the waiter that it woke is there the lock can
-//! change hands as if nobody waited, without a system call.
+//! The last is a subtraction, the others are compare-and-swaps. A newcomer that takes a lock free with `WAITERS` clears
+//! it: whoever left it so wakes a waiter, who is now in charge. Until that waiter is there the lock can change hands as if
+//! nobody waited, without a system call.
 //!
 //! # Why no wake-up is lost
 //!
@@ -30,17 +29,17 @@
 //! ```text
 //! first waiter                   second waiter                  holder
 //! + WAITERS, sleep               WAITERS is set, sleep
-//!                                                               - LOCKED, - WAITERS; wake the first
-//! + LOCKED
+//!                                                               - LOCKED; wake the first
+//! + LOCKED, - WAITERS
 //! release: nobody waits          (sleeps for ever)
 //! ```
 //!
-//! - **M1.** If a waiter sleeps, then `WAITERS` or `STARVING` is set, or a waiter is in charge: awake, and going to take
-//!   the lock, or to sleep, which sets `WAITERS` again.
+//! - **M1.** If a waiter sleeps, then `WAITERS` or `STARVING` is set on a lock that is held, or a waiter is in charge:
+//!   awake, or about to be woken by a release, and going to take the lock, or to sleep, which sets `WAITERS` again.
 //! - **M2.** If `STARVING` is set and `LOCKED` is not, the starving one is awake, or about to be woken by the last
 //!   release.
 //!
-//! A release that cleared `WAITERS` wakes a waiter that sleeps; or, if it finds none on the chain, those who are about
+//! A release of a lock with `WAITERS` wakes a waiter that sleeps; or, if it finds none on the chain, those who are about
 //! to sleep have yet to look at the word after publishing, by the argument of [`crate::wait_table`]. Either way
 //! somebody is in charge (M1). Who wakes up by its deadline was not woken by a release, so it was never in charge.
 //!
@@ -52,14 +51,14 @@
 //!
 //! # Release never touches a dead mutex
 //!
-//! The compare-and-swap is the last access. The next holder may free the mutex at once; what follows uses the address
-//! as a name only.
+//! The subtraction is the last access. The next holder may free the mutex at once; what follows uses the address as a
+//! name only. That is why it is not the releasing thread that clears `WAITERS`.
 
 #![forbid(unsafe_code)]
 
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
-    const_outside_models, hint,
+    const_outside_models, hint, mutant,
 };
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
 use core::{fmt, marker::PhantomData, ptr};
@@ -137,9 +136,11 @@ impl<H: Home> RawMutex<H> {
     /// Unlocks. Only for who has locked.
     #[inline]
     pub fn release(&self) {
-        // Ordering: release; matches the acquire of whoever locks next.
-        if self.state.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed).is_err() {
-            self.release_contended();
+        // Ordering: release; matches the acquire of whoever locks next. The old value is compared and not used, so that
+        // x86 needs no more than a decrement and its flags.
+        if self.state.fetch_sub(LOCKED, Ordering::Release) != LOCKED {
+            // From here on `self` may be gone.
+            Self::wake(ptr::from_ref(self));
         }
     }
 
@@ -158,19 +159,11 @@ impl<H: Home> RawMutex<H> {
         waiter.wait(deadline)
     }
 
+    /// Wakes who may have the lock next. Both keys are looked at, for the state may not be any more.
     #[cold]
-    fn release_contended(&self) {
-        let (next_in_line, starving_one) = (self.key(), self.starving_key());
-        // Ordering: release; matches the acquire of whoever locks next.
-        let before = self.update(Ordering::Release, |state| {
-            Some(state & if state & STARVING == 0 { !(LOCKED | WAITERS) } else { !LOCKED })
-        });
-        // From here on `self` may be gone.
-        if before.is_some_and(|state| state & STARVING != 0) {
-            H::table().wake_all(starving_one);
-        } else {
-            H::table().wake_one(next_in_line);
-        }
+    fn wake(this: *const Self) {
+        H::table().wake_all(Self::starving_key(this));
+        H::table().wake_one(this);
     }
 
     /// Replaces the state by what `next` makes of it, and returns the state before; `None` if it makes nothing.
@@ -184,14 +177,9 @@ impl<H: Home> RawMutex<H> {
         }
     }
 
-    /// What waiters wait on.
-    fn key(&self) -> Key {
-        ptr::from_ref(self).into()
-    }
-
-    /// What the starving one waits on.
-    fn starving_key(&self) -> Key {
-        Key::ticket(self, 0)
+    /// What the starving one waits on. The others wait on the address itself, whose slot in a model is that of ticket 0.
+    fn starving_key(this: *const Self) -> Key {
+        Key::ticket_at(this, 1)
     }
 }
 
@@ -211,7 +199,7 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     fn wait(&mut self, deadline: Option<Instant>) -> bool {
         let since = Instant::now();
-        self.leaves = if cfg!(layby_mutant = "waiter_forgets_waiters") { 0 } else { WAITERS };
+        self.leaves = if mutant!("waiter_forgets_waiters") { 0 } else { WAITERS };
         loop {
             let outcome = H::table().wait_if_at(self.key(), deadline, false, || self.may_sleep());
             if self.look_for_it() {
@@ -227,7 +215,7 @@ impl<'a, H: Home> Waiter<'a, H> {
     }
 
     fn key(&self) -> Key {
-        if self.starving { self.mutex.starving_key() } else { self.mutex.key() }
+        if self.starving { RawMutex::starving_key(self.mutex) } else { self.mutex.into() }
     }
 
     fn is_free(&self, state: u32) -> bool {
@@ -241,7 +229,7 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     /// The state after this one has taken the lock; nothing if it cannot.
     fn taken(&self, state: u32) -> Option<u32> {
-        self.is_free(state).then(|| self.unmarked(state) | LOCKED | self.leaves)
+        self.is_free(state).then(|| (self.unmarked(state) & !WAITERS) | LOCKED | self.leaves)
     }
 
     /// Takes the lock if it is free for this one.

@@ -98,8 +98,7 @@ impl<H: Home> Semaphore<H> {
     /// Takes `n` permits at once, and waits for them if need be. Taking none succeeds at once.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS), or if that many would then be waited for. On targets with
-    /// 64-bit atomics also if, together with all that were ever taken, they are more than 2^63.
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn take_many(&self, n: u64) {
         if let Some(n) = some_permits(n) {
             self.line.take(n);
@@ -115,7 +114,7 @@ impl<H: Home> Semaphore<H> {
     /// that did go to whoever is next in line.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn take_many_timeout(&self, n: u64, timeout: Duration) -> bool {
         // No clock is read for a permit that is there.
         self.try_take_many(n) || self.take_many_until(n, deadline::after(timeout))
@@ -124,7 +123,7 @@ impl<H: Home> Semaphore<H> {
     /// As [`take_many_timeout`](Self::take_many_timeout), until `deadline` at the latest.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn take_many_deadline(&self, n: u64, deadline: Instant) -> bool {
         self.try_take_many(n) || self.take_many_until(n, Some(deadline))
     }
@@ -146,8 +145,7 @@ impl<H: Home> Semaphore<H> {
     /// Puts `n` permits in.
     ///
     /// # Panics
-    /// If the semaphore would then hold more than [`MAX_PERMITS`](Self::MAX_PERMITS); nothing has been put in. On targets
-    /// with 64-bit atomics also if, together with all that were ever put in, they are more than 2^63.
+    /// If the semaphore would then hold more than [`MAX_PERMITS`](Self::MAX_PERMITS); nothing has been put in.
     pub fn post_many(&self, n: u64) {
         if let Some(n) = some_permits(n) {
             self.line.post_many(n);
@@ -199,7 +197,7 @@ impl<H: Home> Semaphore<H> {
     /// Takes `n` permits that are put back when the guard is dropped.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn acquire_many(&self, n: u64) -> Permit<'_, H> {
         self.take_many(n);
         Permit::new(self, n)
@@ -213,7 +211,7 @@ impl<H: Home> Semaphore<H> {
     /// As [`acquire_many`](Self::acquire_many), for `timeout` at the longest.
     ///
     /// # Panics
-    /// If `n` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn acquire_many_timeout(&self, n: u64, timeout: Duration) -> Option<Permit<'_, H>> {
         self.take_many_timeout(n, timeout).then(|| Permit::new(self, n))
     }

@@ -208,10 +208,12 @@ impl<B: Backend> WaitTable<B> {
         fence_before_look_seqcst();
         let more_than_slots = tickets.end().saturating_sub(*tickets.start()) >= self.slots() as u64;
         if more_than_slots {
-            self.wake_among_all(location, &tickets)
-        } else {
-            tickets.map(|ticket| self.wake_slot(Key::ticket_at(location, ticket).hash())).sum()
+            return self.wake_among_all(location, &tickets);
         }
+        // All looks first, folded into one branch: most often nobody waits.
+        let hash = |ticket| Key::ticket_at(location, ticket).hash();
+        let someone = tickets.clone().fold(0, |seen, ticket| seen | self.look(hash(ticket)));
+        if someone == 0 { 0 } else { tickets.map(|ticket| self.wake_slot(hash(ticket))).sum() }
     }
 
     #[cold]

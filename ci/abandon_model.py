@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+"""Explores every interleaving of the line of tickets (src/line), under sequential consistency. Shares no code with it.
+
+Blind to: weak memory (tests/loom_line.rs has that), the wrap of the counters, more threads than the cases have.
+
+Shared: T (ticket), G (grant), A (alerts), cells (markers of spans of abandoned tickets). Each line is one atomic step.
+
+take     K0  first = T; T += n
+         K1  publish under the key `last`
+         K2  G > last: taken. Otherwise sleep until woken -> K1; a timed take may give up instead, at any moment -> S1
+try      R0  first = T
+         R1  G > last, or it fails
+         R2  compare-and-swap T from first to first + n: taken; otherwise -> R1 with the T that it found
+post     P0  g = G; G += n
+         P1  g >= T: nobody holds ticket g, done. (Not in a conservative post.)
+         P2  wake the tickets from g on, a step each
+         P3  A == 0: done
+         P4  take out all markers with one of these tickets; their tickets are passed over: P0 with their number
+settle   S1  G > first: P0 with the number of tickets, conservatively
+         S2  compare-and-swap T from last + 1 to first. It worked: take out the marker ending with first - 1 -> S1, or done
+         S3  A != 0: take out a neighbouring marker; found: joined -> S1
+         S4  A += 1;  claim a cell;  fill it
+         S5  load G;  load T;  granted or last: take out a marker with one of the tickets -> S1. Otherwise, or gone: done
+take out     for each cell: a step to look, a step to compare-and-swap (which fails if the cell changed), then A -= 1
+
+Properties, of every state: no more permits taken than posted; a ticket is drawn behind all that live. Of every state in
+which nothing can happen any more: permits are conserved; no waiter sleeps though its permits are there; no marker is
+granted or last in line, so that there is none when nobody waits, and then ticket <= grant; no alert without a marker.
+
+Each mutant leaves one step out, or does two in the wrong order, and must be caught.
+"""
+
+import sys
+import time
+from collections import namedtuple
+
+# `cell`: where a walk over the cells is; `sure`: the cell has not changed since the look; `then`: whom the walk is for.
+Thread = namedtuple('Thread', 'role n pc first last cell sure then granted passed posted result')
+State = namedtuple('State', 'T G A cells threads')
+FORGOTTEN = dict(first=0, last=0, cell=0, sure=False, then='', granted=False, passed=0)
+FREE, CLAIMED = 'free', 'claimed'
+WAITS = {'K1', 'K2', 'asleep'}
+
+
+class Broken(Exception):
+    pass
+
+
+def thread(role, n):
+    start = {'take': 'K0', 'timed': 'K0', 'try': 'R0', 'post': 'P0', 'conservative': 'P0'}[role]
+    return Thread(role, n, start, 0, 0, 0, False, '', False, 0, 0, '')
+
+
+def wanted(then, span, marker):
+    (first, last), (a, b) = span, marker
+    if then == 'ending':
+        return b == first - 1
+    if then == 'neighbour':
+        return b + 1 == first or last + 1 == a
+    return a <= last and first <= b
+
+
+class Model:
+    def __init__(self, threads, permits, mutant):
+        self.permits, self.mutant = permits, mutant
+        self.start = State(0, permits, 0, (FREE,), tuple(thread(*t) for t in threads))
+
+    def steps(self, s):
+        """The states that one step leads to."""
+        nexts = []
+        for i, t in enumerate(s.threads):
+            step = getattr(self, 'at_' + t.pc, None)
+            if step:
+                for shared, mine in step(s, t):
+                    threads = list(shared.threads)
+                    threads[i] = t._replace(**(mine | FORGOTTEN if mine.get('pc') == 'done' else mine))
+                    # Sorted, for it does not matter which of two equal threads is where.
+                    nexts.append(self.checked(shared._replace(threads=tuple(sorted(threads)))))
+        return nexts
+
+    # take and try
+    def at_K0(self, s, t):
+        first, last = s.T, s.T + t.n - 1
+        for other in s.threads:
+            if other.pc in WAITS and other.last >= first:
+                raise Broken('a ticket was drawn twice')
+        pc = 'unpublished' if self.mutant == 'check before publish' else 'K1'
+        yield s._replace(T=s.T + t.n), dict(pc=pc, first=first, last=last)
+
+    def at_unpublished(self, s, t):
+        yield s, dict(pc='done', result='taken') if s.G > t.last else dict(pc='late')
+
+    def at_late(self, s, t):
+        yield s, dict(pc='asleep')
+
+    def at_K1(self, s, t):
+        yield s, dict(pc='K2')
+
+    def at_K2(self, s, t):
+        yield s, dict(pc='done', result='taken') if s.G > t.last else dict(pc='asleep')
+
+    def at_asleep(self, s, t):
+        if t.role == 'timed':
+            yield s, dict(pc='S1')
+
+    def at_R0(self, s, t):
+        yield s, dict(pc='R1', first=s.T, last=s.T + t.n - 1)
+
+    def at_R1(self, s, t):
+        yield s, dict(pc='R2') if s.G > t.last else dict(pc='done', result='failed')
+
+    def at_R2(self, s, t):
+        if s.T == t.first:
+            yield s._replace(T=s.T + t.n), dict(pc='done', result='taken')
+        else:
+            yield from self.at_R0(s, t)
+
+    # post
+    def at_P0(self, s, t):
+        first_time = t.role in ('post', 'conservative') and not t.posted
+        n = t.n if first_time else t.passed
+        checks = t.role == 'post' and first_time
+        if self.mutant == 'ticket before grant' and checks and t.then != 'looked':
+            yield s, dict(then='looked', granted=s.T > s.G)
+            return
+        mine = dict(pc='P1' if checks else 'P2', first=s.G, last=s.G + n - 1, cell=0, passed=0)
+        if self.mutant == 'ticket before grant' and checks:
+            mine['pc'] = 'P2' if t.granted else 'done'
+        yield s._replace(G=s.G + n), mine | (dict(posted=n) if first_time else {})
+
+    def at_P1(self, s, t):
+        yield s, dict(pc='P2' if s.T > t.first else 'done')
+
+    def at_P2(self, s, t):
+        """Wakes the next of the tickets granted; `cell` counts them."""
+        key = t.first + t.cell
+        if self.mutant == 'wake the first only' and t.cell:
+            key = t.first
+        threads = tuple(
+            o._replace(pc='K1') if o.pc in ('K2', 'asleep') and o.last == key and self.mutant != 'no wake' else o
+            for o in s.threads
+        )
+        last = key >= t.last or self.mutant == 'wake the first only'
+        yield s._replace(threads=threads), dict(pc='P3', cell=0) if last else dict(cell=t.cell + 1)
+
+    def at_P3(self, s, t):
+        look = s.A and self.mutant != 'no marker look'
+        yield s, dict(pc='look', then='granted', cell=0) if look else self.not_found(t._replace(then='granted'))
+
+    # settle
+    def at_S1(self, s, t):
+        if s.G > t.first:
+            passed = 1 if self.mutant == 'pass over one' else t.last - t.first + 1
+            yield s, dict(pc='P0', passed=passed)
+        else:
+            yield s, dict(pc='S2')
+
+    def at_S2(self, s, t):
+        if s.T == t.last + 1 or (self.mutant == 'give back from the middle' and s.T > t.last):
+            skip = self.mutant == 'no give-back look'
+            yield s._replace(T=t.first), dict(pc='done', result='left') if skip else dict(pc='alerts', then='ending')
+        else:
+            yield s, dict(pc='S3')
+
+    def at_S3(self, s, t):
+        yield from self.at_alerts(s, t._replace(then='neighbour'))
+
+    def at_S4(self, s, t):
+        late = self.mutant == 'late alert'
+        if self.mutant == 'check before marker':
+            leave = s.G <= t.first and s.T != t.last + 1
+            yield s._replace(A=s.A + 1), dict(pc='claim', cell=0, then='left' if leave else '')
+        else:
+            yield s._replace(A=s.A + (not late)), dict(pc='claim', cell=0)
+
+    def at_claim(self, s, t):
+        if t.cell == len(s.cells):
+            yield s._replace(cells=s.cells + (CLAIMED,)), dict(pc='fill')
+        elif s.cells[t.cell] == FREE:
+            yield self.put(s, t.cell, CLAIMED), dict(pc='fill')
+        else:
+            yield s, dict(cell=t.cell + 1)
+
+    def at_fill(self, s, t):
+        s = self.put(s, t.cell, (t.first, t.last))
+        if t.then == 'left':
+            yield s, dict(pc='done', result='left', then='', cell=0)
+        else:
+            yield s, dict(pc='S5', cell=0, then='')
+
+    def at_S5(self, s, t):
+        yield s, dict(pc='S5T', granted=s.G > t.first and self.mutant != 'no granted recheck')
+
+    def at_S5T(self, s, t):
+        is_last = s.T == t.last + 1 and self.mutant != 'no last recheck'
+        s = s._replace(A=s.A + (self.mutant == 'late alert'))
+        mine = dict(pc='alerts', then='mine') if t.granted or is_last else dict(pc='done', result='left')
+        yield s, mine | dict(granted=False)
+
+    # Taking out a marker.
+    def at_alerts(self, s, t):
+        yield s, dict(pc='look', then=t.then, cell=0) if s.A else self.not_found(t)
+
+    def at_look(self, s, t):
+        if t.cell == len(s.cells):
+            yield s, self.not_found(t)
+            return
+        marker = s.cells[t.cell]
+        if marker in (FREE, CLAIMED) or not wanted(t.then, (t.first, t.last), marker):
+            yield s, dict(cell=t.cell + 1)
+        else:
+            yield s, dict(pc='swap', sure=True)
+
+    def at_swap(self, s, t):
+        if not t.sure:
+            yield s, dict(pc='look', cell=t.cell + 1)
+            return
+        a, b = s.cells[t.cell]
+        mine = dict(pc='lower', sure=False, cell=0)
+        if t.then == 'granted':
+            mine['passed'] = t.passed + b - a + 1
+        elif t.then == 'neighbour' and self.mutant != 'forget the joined':
+            mine |= dict(first=min(a, t.first), last=max(b, t.last))
+        else:
+            mine |= dict(first=a, last=b)
+        yield self.put(s, t.cell, FREE), mine
+
+    def at_lower(self, s, t):
+        yield s._replace(A=s.A - 1), dict(pc='P3' if t.then == 'granted' else 'S1')
+
+    @staticmethod
+    def not_found(t):
+        if t.then == 'neighbour':
+            return dict(pc='S4', cell=0, then='')
+        if t.then == 'granted' and t.passed:
+            return dict(pc='P0', cell=0, then='')
+        return dict(pc='done', cell=0, then='', result='posted' if t.posted else 'left')
+
+    @staticmethod
+    def put(s, cell, content):
+        """Changes a cell; whoever has looked at it and not swapped yet will fail."""
+        threads = tuple(o._replace(sure=False) if o.sure and o.cell == cell else o for o in s.threads)
+        return s._replace(cells=s.cells[:cell] + (content,) + s.cells[cell + 1:], threads=threads)
+
+    # Properties.
+    def checked(self, s):
+        if sum(t.n for t in s.threads if t.result == 'taken') > self.permits + sum(t.posted for t in s.threads):
+            raise Broken('a permit was made')
+        return s
+
+    def at_rest(self, s):
+        waiting = [t for t in s.threads if t.pc == 'asleep']
+        markers = [c for c in s.cells if c != FREE]
+        unowned = self.permits + sum(t.posted for t in s.threads) - sum(t.n for t in s.threads if t.result == 'taken')
+        if any(t.pc not in ('done', 'asleep') for t in s.threads) or CLAIMED in markers:
+            raise Broken('a thread is stuck')
+        if waiting and unowned >= min(waiting, key=lambda t: t.first).n:
+            raise Broken('a waiter sleeps though its permits are there')
+        if any(a < s.G or b + 1 == s.T for a, b in markers) or (markers and not waiting):
+            raise Broken('a marker is left')
+        if not waiting and s.T > s.G:
+            raise Broken('ticket > grant at rest')
+        if s.G - s.T + sum(t.n for t in waiting) + sum(b - a + 1 for a, b in markers) != unowned:
+            raise Broken('permits are not conserved')
+        if s.A != len(markers):
+            raise Broken('the alerts do not count the markers')
+
+
+def explore(threads, permits=0, mutant=None):
+    """Returns a verdict, and how many states were seen."""
+    model = Model(threads, permits, mutant)
+    seen, todo = {model.start}, [model.start]
+    try:
+        while todo:
+            state = todo.pop()
+            nexts = model.steps(state)
+            if not any(t.pc != 'asleep' and hasattr(model, 'at_' + t.pc) for t in state.threads):
+                model.at_rest(state)
+            for after in nexts:
+                if after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+    except Broken as broken:
+        return str(broken), len(seen)
+    return 'holds', len(seen)
+
+
+def take(n=1):
+    return 'take', n
+
+
+def timed(n=1):
+    return 'timed', n
+
+
+def try_take(n=1):
+    return 'try', n
+
+
+def post(n=1):
+    return 'post', n
+
+
+def conservative(n=1):
+    return 'conservative', n
+
+
+# Threads, and the permits at the start.
+CASES = [
+    ([timed(), timed(), post()], 0),
+    ([timed(), timed(), conservative()], 0),
+    ([timed(), timed(), timed()], 0),
+    ([timed(), take(), post(), post()], 0),
+    ([timed(), try_take(), take(), post()], 0),
+    ([timed(2), take(), conservative(2)], 1),
+    ([timed(2), take(), post(), post()], 0),
+    ([timed(2), timed(3), conservative(2)], 1),
+    ([timed(2), try_take(2), take(2), conservative(2)], 1),
+    ([timed(), timed(2), take(), post()], 0),
+]
+
+# The step that is spoilt, and a case that shows it.
+MUTANTS = {
+    'no wake': ([take(), post()], 0),
+    'wake the first only': ([take(2), conservative(2)], 0),
+    'check before publish': ([take(), post()], 0),
+    'ticket before grant': ([take(), post()], 0),
+    'no marker look': ([timed(), take(), post()], 0),
+    'late alert': ([timed(), take(), post()], 0),
+    'check before marker': ([timed(), take(), post()], 0),
+    'no granted recheck': ([timed(), take(), post()], 0),
+    'no last recheck': ([timed(), timed()], 0),
+    'no give-back look': ([timed(), timed()], 0),
+    'give back from the middle': ([timed(), take(), take()], 0),
+    'pass over one': ([timed(2), take(), post()], 0),
+    'forget the joined': ([timed(), timed(), take(), post()], 0),
+}
+
+
+def main():
+    bad = 0
+    for threads, permits in CASES:
+        start = time.monotonic()
+        verdict, states = explore(threads, permits)
+        bad += verdict != 'holds'
+        names = ', '.join(f'{role} {n}' for role, n in threads)
+        print(f'{names}; {permits} permits: {verdict} ({states} states, {time.monotonic() - start:.1f} s)', flush=True)
+    for mutant, (threads, permits) in MUTANTS.items():
+        verdict, _ = explore(threads, permits, mutant)
+        sound, _ = explore(threads, permits)
+        bad += verdict == 'holds' or sound != 'holds'
+        print(f'mutant "{mutant}": ' + ('NOT CAUGHT' if verdict == 'holds' else f'caught: {verdict}'), flush=True)
+    return bool(bad)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

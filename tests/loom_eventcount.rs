@@ -1,0 +1,239 @@
+//! loom's models of eventcounts and wait points. Blind to: SeqCst accesses (fences stand in for them), more than a few
+//! threads, and time, except that the expiry of all deadlines is an event.
+//!
+//! Run by `RUSTFLAGS="--cfg layby_loom" cargo test --release --test loom_eventcount`. A lost wake-up is a deadlock,
+//! which loom reports. Each model fails with one of the mutants named at it (`--cfg layby_mutant="..."`).
+
+#![cfg(layby_loom)]
+
+mod models;
+
+use layby::eventcount::{EventCount, WaitPoint};
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::thread;
+use models::explore;
+use std::time::Instant;
+
+/// Runs `threads` side by side in every interleaving with few preemptions. Waits happen in spawned threads only: the
+/// statics of an execution are gone before the main thread's thread-locals.
+fn model<S: Send + Sync + 'static>(preemptions: usize, new: fn() -> S, threads: &'static [fn(&S)]) {
+    explore(preemptions, move || {
+        let shared = Arc::new(new());
+        let spawned: Vec<_> = threads
+            .iter()
+            .map(|thread| {
+                let shared = shared.clone();
+                thread::spawn(move || thread(&shared))
+            })
+            .collect();
+        spawned.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+/// Mutants: `no_publish_fence`, `no_look_fence`, `no_ratify`.
+#[test]
+fn advance_against_await() {
+    model(
+        3,
+        EventCount::new,
+        &[|count| assert_eq!(count.await_at_least(1), 1), |count| assert_eq!(count.advance(), 1)],
+    );
+}
+
+#[test]
+fn two_advances_against_two_awaits() {
+    model(
+        2,
+        EventCount::new,
+        &[
+            |count| assert_eq!(count.await_at_least(2), 2),
+            |count| {
+                count.advance();
+                assert!(count.await_at_least(1) >= 1);
+            },
+            |count| {
+                count.advance();
+            },
+        ],
+    );
+}
+
+/// By more than the model's four slots: the look at every slot. Mutants: as for one.
+#[test]
+fn a_wide_advance_against_await() {
+    model(
+        3,
+        EventCount::new,
+        &[
+            |count| assert_eq!(count.await_at_least(3), 6),
+            |count| {
+                count.advance_by(6);
+            },
+        ],
+    );
+}
+
+/// The picker of a wide advance holds a stranger's element while its own advance comes. Mutant: `no_flush`.
+#[test]
+fn a_wide_advance_hides_no_stranger() {
+    model::<[EventCount; 2]>(
+        2,
+        || [EventCount::new(), EventCount::new()],
+        &[
+            |counts| assert_eq!(counts[0].await_at_least(1), 1),
+            |counts| counts[1].close(),
+            |counts| {
+                counts[0].advance();
+            },
+        ],
+    );
+}
+
+/// Mutants: `no_publish_fence`, `no_look_fence`, `no_ratify`.
+#[test]
+fn close_against_await() {
+    model(
+        3,
+        EventCount::new,
+        &[
+            |count| assert_eq!(count.await_at_least(1), 0),
+            |count| {
+                count.close();
+                assert_eq!(count.await_at_least(9), 0);
+            },
+        ],
+    );
+}
+
+#[test]
+fn close_against_advance_and_await() {
+    model(
+        2,
+        EventCount::new,
+        &[
+            |count| assert!(count.await_at_least(2) <= 1),
+            |count| {
+                count.advance();
+            },
+            |count| count.close(),
+        ],
+    );
+}
+
+#[test]
+fn advance_against_timed_await() {
+    model(
+        2,
+        EventCount::new,
+        &[
+            |count| {
+                let seen = count.await_deadline(1, Instant::now());
+                assert!(seen.is_none_or(|seen| seen == 1));
+            },
+            |count| {
+                count.advance();
+            },
+            |_| layby::model::expire_deadlines(),
+        ],
+    );
+}
+
+/// What was written before an advance is seen by who sees the advance; loom's atomics are as weak as they may be.
+#[test]
+fn an_advance_publishes() {
+    model::<(EventCount, AtomicU32)>(
+        3,
+        || (EventCount::new(), AtomicU32::new(0)),
+        &[
+            |(count, data)| {
+                count.await_at_least(1);
+                assert_eq!(data.load(Ordering::Relaxed), 7);
+            },
+            |(count, data)| {
+                data.store(7, Ordering::Relaxed);
+                count.advance();
+            },
+        ],
+    );
+}
+
+struct Tokens {
+    left: AtomicU32,
+    arrived: WaitPoint,
+}
+
+impl Tokens {
+    fn none() -> Self {
+        Self { left: AtomicU32::new(0), arrived: WaitPoint::new() }
+    }
+
+    fn try_take(&self) -> bool {
+        let mut left = self.left.load(Ordering::Relaxed);
+        while left > 0 {
+            match self.left.compare_exchange(left, left - 1, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => left = now,
+            }
+        }
+        false
+    }
+
+    fn take(&self) {
+        self.arrived.wait_until(|| self.try_take());
+    }
+
+    fn give(&self) {
+        self.left.fetch_add(1, Ordering::Relaxed);
+        self.arrived.notify_one();
+    }
+}
+
+/// Mutants: `no_publish_fence`, `no_look_fence`.
+#[test]
+fn notify_one_against_wait() {
+    model(3, Tokens::none, &[Tokens::take, Tokens::give]);
+}
+
+#[test]
+fn two_notify_one_against_two_waits() {
+    model(
+        2,
+        Tokens::none,
+        &[Tokens::take, Tokens::take, |tokens| {
+            tokens.give();
+            tokens.give();
+        }],
+    );
+}
+
+/// A notification that has let one waiter go must not keep a later one from another: both return. The second waiter
+/// says when it is prepared; if it is late, all are notified. Mutant: `stale_commit_keeps_wake`.
+#[test]
+fn a_waiter_that_may_go_takes_no_wake_up_along() {
+    explore(3, || {
+        let point: &'static WaitPoint = Box::leak(Box::new(WaitPoint::new()));
+        let (prepared, over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let first = point.prepare();
+        let first = thread::spawn(move || first.commit());
+        let second = {
+            let (prepared, over) = (prepared.clone(), over.clone());
+            thread::spawn(move || {
+                let second = point.prepare();
+                prepared.store(1, Ordering::Relaxed);
+                if over.load(Ordering::Relaxed) == 0 {
+                    second.commit();
+                }
+            })
+        };
+        point.notify_one();
+        if prepared.load(Ordering::Relaxed) == 1 {
+            point.notify_one();
+        } else {
+            over.store(1, Ordering::Relaxed);
+            point.notify_all();
+        }
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}

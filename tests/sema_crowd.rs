@@ -1,0 +1,98 @@
+//! A thousand threads wait: a post wakes the one whose turn it is, makes the next ready, and leaves all others asleep.
+//!
+//! Every thread has a place in line and counts its own sleeps. One that had to sleep again before its turn was near was
+//! woken in vain.
+
+#![cfg(not(any(layby_loom, layby_shuttle)))]
+
+mod common;
+#[path = "common/queue.rs"]
+mod queue;
+
+use common::{Tally, scaled, watchdog};
+use layby::{
+    WaitTable,
+    sema::Semaphore,
+    sys::{AtomicU32, Backend, Native},
+    wait_table::{Home, Slots},
+};
+use queue::Queue;
+use std::{cell::Cell, thread, time::Instant};
+
+const CROWD: usize = 1000;
+
+static SLEEPS: [Tally; CROWD] = [const { Tally::new() }; CROWD];
+static WAKES: Tally = Tally::new();
+static ASLEEP_ONCE: Tally = Tally::new();
+
+thread_local! {
+    static PLACE: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// The platform's backend, with counts.
+#[derive(Debug)]
+struct Counting;
+
+impl Backend for Counting {
+    const NAME: &'static str = "counting";
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        let sleeps = &SLEEPS[PLACE.get().expect("only those in line sleep")];
+        if sleeps.get() == 0 {
+            ASLEEP_ONCE.add();
+        }
+        sleeps.add();
+        Native::wait(word, expected, deadline);
+    }
+
+    fn wake(word: *const AtomicU32) {
+        WAKES.add();
+        Native::wake(word);
+    }
+}
+
+struct Crowded;
+
+impl Home for Crowded {
+    type Backend = Counting;
+
+    fn table() -> &'static WaitTable<Counting> {
+        static SLOTS: Slots<4096> = Slots::new();
+        static TABLE: WaitTable<Counting> = WaitTable::from_slots(&SLOTS);
+        &TABLE
+    }
+}
+
+#[test]
+fn a_post_wakes_one_of_a_thousand() {
+    let _watchdog = watchdog();
+    let threads = scaled(CROWD);
+    let semaphore = Semaphore::<Crowded>::new_in(0);
+    thread::scope(|s| {
+        let mut queue = Queue::new(s, &semaphore);
+        for place in 0..threads {
+            queue.join(move |semaphore| {
+                PLACE.set(Some(place));
+                semaphore.take();
+                true
+            });
+        }
+        ASLEEP_ONCE.reaches(threads);
+
+        let mut futile = 0;
+        for granted in 0..threads {
+            // Not yet near, for the last post made only `granted` ready: it should have slept once.
+            if let Some(far) = SLEEPS[..threads].get(granted + 1) {
+                futile += far.get() - 1;
+            }
+            semaphore.post();
+            assert_eq!(queue.next_admitted(), granted);
+        }
+        assert!(futile * 50 <= threads, "{futile} wake-ups in vain for {threads} posts");
+        // One for the thread whose turn it is, one for the thread that is made ready.
+        let wakes = WAKES.get();
+        assert!(wakes * 50 <= threads * (2 * 50 + 1), "{wakes} wake-ups for {threads} posts");
+        println!("{threads} posts: {wakes} wake-ups, {futile} of them in vain");
+    });
+    assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
+}

@@ -1,0 +1,173 @@
+//! Eventcounts, wait points and mutexes with many threads: deep schedules, chosen at random and by PCT.
+//!
+//! shuttle is blind to every weak-memory bug, and to time, except that the expiry of all deadlines is an event. When a
+//! schedule fails it prints a string; `shuttle::replay` with that string repeats it.
+
+#![cfg(layby_shuttle)]
+
+use layby::eventcount::{EventCount, Sequencer, WaitPoint};
+use layby::model;
+use layby::mutex::{RawFairMutex, RawMutex};
+use shuttle::sync::Arc;
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::thread;
+use std::time::Instant;
+
+/// How many schedules of each kind; arbitrary.
+const SCHEDULES: usize = 500;
+/// How many changes of priority PCT makes.
+const DEPTH: usize = 4;
+
+fn check(model: fn()) {
+    shuttle::check_random(model, SCHEDULES);
+    shuttle::check_pct(model, SCHEDULES, DEPTH);
+}
+
+/// Runs `count` threads over `shared`, each with its number, while all deadlines expire at some moment.
+fn run<S: Send + Sync + 'static>(shared: &Arc<S>, count: usize, body: fn(&S, usize)) {
+    let mut threads: Vec<_> = (0..count)
+        .map(|number| {
+            let shared = shared.clone();
+            thread::spawn(move || body(&shared, number))
+        })
+        .collect();
+    threads.push(thread::spawn(model::expire_deadlines));
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn every_value_is_reached() {
+    check(|| {
+        model::begin();
+        let count = Arc::new(EventCount::new());
+        run(&count, 12, |count, number| match number {
+            0..6 => assert!(count.await_at_least(number as u64 + 1) > number as u64),
+            // By more than the model's table has slots, too.
+            6 => assert!(count.advance_by(5) >= 5),
+            7 | 8 => assert!(count.advance() >= 1),
+            _ => assert!(count.await_deadline(7, Instant::now()).is_none_or(|seen| seen == 7)),
+        });
+        assert_eq!(count.read(), 7);
+    });
+}
+
+#[test]
+fn closing_reaches_everybody() {
+    check(|| {
+        model::begin();
+        let count = Arc::new(EventCount::new());
+        run(&count, 10, |count, number| match number {
+            0 => count.close(),
+            1..4 => assert!(count.advance() <= 3),
+            _ => assert!(count.await_at_least(number as u64) <= 3),
+        });
+    });
+}
+
+#[test]
+fn tickets_are_served_in_order() {
+    check(|| {
+        model::begin();
+        let shared = Arc::new((Sequencer::new(), EventCount::new()));
+        run(&shared, 8, |(tickets, served), _| {
+            let mine = tickets.ticket();
+            assert_eq!(served.await_at_least(mine), mine);
+            assert_eq!(served.advance(), mine + 1);
+        });
+    });
+}
+
+#[test]
+fn no_token_is_left_while_somebody_waits() {
+    check(|| {
+        model::begin();
+        let shared = Arc::new((AtomicUsize::new(0), WaitPoint::new()));
+        run(&shared, 12, |(tokens, arrived), number| {
+            let try_take =
+                || tokens.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+            if number < 5 {
+                arrived.wait_until(try_take);
+            } else if number < 10 {
+                tokens.fetch_add(1, Ordering::SeqCst);
+                arrived.notify_one();
+            } else if arrived.wait_until_deadline(Instant::now(), try_take) {
+                // Not needed after all.
+                tokens.fetch_add(1, Ordering::SeqCst);
+                arrived.notify_one();
+            }
+        });
+        assert_eq!(shared.0.load(Ordering::SeqCst), 0);
+    });
+}
+
+/// A count that is not changed atomically: two holders at once would lose an addition.
+fn count_one(count: &AtomicUsize) {
+    let before = count.load(Ordering::SeqCst);
+    count.store(before + 1, Ordering::SeqCst);
+}
+
+/// How many of the threads below got the lock, and what they counted while they held it.
+#[derive(Default)]
+struct Tally {
+    counted: AtomicUsize,
+    locked: AtomicUsize,
+}
+
+impl Tally {
+    fn holding_the_lock(&self) {
+        count_one(&self.counted);
+        self.locked.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn assert_exclusive(&self, at_least: usize) {
+        let locked = self.locked.load(Ordering::SeqCst);
+        assert_eq!(self.counted.load(Ordering::SeqCst), locked);
+        assert!(locked >= at_least, "who has no deadline gets the lock");
+    }
+}
+
+#[test]
+fn one_barging_holder_at_a_time() {
+    check(|| {
+        model::begin();
+        let shared = Arc::new((RawMutex::new(), Tally::default()));
+        run(&shared, 10, |(mutex, tally), number| {
+            let locked = match number {
+                0..6 => {
+                    mutex.acquire();
+                    true
+                }
+                6..9 => mutex.acquire_deadline(Instant::now()),
+                _ => mutex.try_acquire(),
+            };
+            if locked {
+                tally.holding_the_lock();
+                mutex.release();
+            }
+        });
+        shared.1.assert_exclusive(6);
+        assert!(shared.0.try_acquire(), "left locked");
+    });
+}
+
+#[test]
+fn one_fair_holder_at_a_time() {
+    check(|| {
+        model::begin();
+        let shared = Arc::new((RawFairMutex::new(), Tally::default()));
+        run(&shared, 10, |(mutex, tally), number| {
+            let locked = match number {
+                0..6 => Some(mutex.acquire()),
+                6..9 => mutex.acquire_deadline(Instant::now()),
+                _ => mutex.try_acquire(),
+            };
+            if let Some(ticket) = locked {
+                tally.holding_the_lock();
+                mutex.release(ticket);
+            }
+        });
+        shared.1.assert_exclusive(6);
+        assert!(shared.0.try_acquire().is_some(), "left locked");
+        assert_eq!(shared.0.waiters(), 0);
+    });
+}
