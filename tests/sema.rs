@@ -236,19 +236,16 @@ fn waiting_for_more_than_fits_is_refused() {
     assert_eq!(state(&semaphore), (0, 0));
 }
 
-/// Where the counters have 32 bits, they wrap all the time; where they have 64, they never do: only posts of very many
-/// could get that far, and are refused before.
+/// The counters wrap, those of 32 bits all the time, those of 64 only when very many are posted at a time: it does no
+/// harm.
 #[test]
-fn counters_wrap_or_refuse() {
+fn counters_wrap() {
     let _watchdog = watchdog();
     let semaphore = Semaphore::new(0);
-    let narrow = MAX < u64::from(u32::MAX);
+    let range = 4 * (u128::from(MAX) + 1);
     let mut posted: u128 = 0;
-    let refused = (0..40).find_map(|_| {
-        let refused = catch_unwind(AssertUnwindSafe(|| semaphore.post_many(MAX))).err();
-        if refused.is_some() {
-            return refused;
-        }
+    while posted < 10 * range {
+        semaphore.post_many(MAX);
         posted += u128::from(MAX);
         assert_eq!(state(&semaphore), (MAX, 0));
         semaphore.take_many(MAX - 2);
@@ -262,15 +259,7 @@ fn counters_wrap_or_refuse() {
             semaphore.post_many(2);
         });
         assert_eq!(state(&semaphore), (0, 0));
-        None
-    });
-    if narrow {
-        assert!(refused.is_none());
-        assert!(posted > u128::from(u32::MAX), "the counters have passed their end");
-    } else {
-        assert!(refused.is_some(), "64-bit counters must not wrap");
     }
-    // What is refused is so much at once: single permits go on.
     semaphore.post();
     semaphore.take();
     assert_eq!(state(&semaphore), (0, 0));
