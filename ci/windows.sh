@@ -14,6 +14,7 @@ debian_rust rust-web-clippy gcc-mingw-w64-x86-64-win32 wine64
 wine=/usr/lib/wine/wine64
 export WINEPREFIX=$BUILD/wine WINEDEBUG=${WINEDEBUG:--all} WINEDLLOVERRIDES='mscoree,mshtml,winemenubuilder.exe='
 unset DISPLAY WAYLAND_DISPLAY
+export LAYBY_TEST_SCALE=${LAYBY_TEST_SCALE:-5} # no timeout is shorter than a millisecond here
 
 # Rust's std takes random numbers from bcryptprimitives.dll, which Wine 8 lacks: without it a program ends in silence
 # with status 53.

@@ -2,8 +2,14 @@
 //!
 //! The children run more than POSIX allows in the child of a threaded process (they allocate and start threads), which
 //! the C libraries that we run on allow. They report by their exit status.
+//!
+//! Where the platform's own backend is `Park` nothing is promised: a child inherits the locks that the parent's threads
+//! held in `parking_lot_core`, and hangs on one sooner or later. So this is for Linux.
 
-#![cfg(all(unix, not(any(layby_loom, layby_shuttle, layby_no_fork_and_signals))))]
+#![cfg(all(
+    any(target_os = "linux", target_os = "android"),
+    not(any(layby_loom, layby_shuttle, layby_park, layby_no_fork_and_signals))
+))]
 #![allow(unsafe_code, reason = "fork, waitpid and _exit")]
 
 mod common;

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 #[path = "process_exit/dll.rs"]
+#[allow(unreachable_pub, reason = "the DLL exports it")]
 mod dll;
 
 use std::{

@@ -71,7 +71,7 @@ fn a_post_wakes_one_of_a_thousand() {
     thread::scope(|s| {
         let mut queue = Queue::new(s, &semaphore);
         for place in 0..threads {
-            queue.join(move |semaphore| {
+            queue.join(1, move |semaphore| {
                 PLACE.set(Some(place));
                 semaphore.take();
                 true

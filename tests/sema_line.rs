@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Long enough for the rest of a queue to come, on any machine that is not very busy; if it is, those who give up do so
+/// Long enough for the rest of a queue to come, on a machine that is not very busy; on one that is, those who give up do so
 /// earlier in the test, which is allowed.
 const A_WHILE: Duration = Duration::from_millis(100);
 
@@ -40,7 +40,7 @@ fn first_come_first_served<H: Home>(threads: usize) {
     thread::scope(|s| {
         let mut queue = Queue::new(s, &semaphore);
         for number in 0..threads {
-            queue.join(wait);
+            queue.join(1, wait);
             assert_eq!(semaphore.waiters(), number as u64 + 1);
         }
         for number in 0..threads {
@@ -74,11 +74,11 @@ fn those_who_give_up_do_not_disturb_the_order() {
             for number in 0..30 {
                 let n = random.below(3) as u64 + 1;
                 if random.below(2) == 0 {
-                    queue.join(move |semaphore| semaphore.take_many_timeout(n, Duration::MAX));
+                    queue.join(n, move |semaphore| semaphore.take_many_timeout(n, Duration::MAX));
                     stay.push((number, n));
                 } else {
                     let deadline = deadline + Duration::from_micros(random.below(5000) as u64);
-                    leave.push(queue.join(move |semaphore| semaphore.take_many_deadline(n, deadline)));
+                    leave.push(queue.join(n, move |semaphore| semaphore.take_many_deadline(n, deadline)));
                 }
             }
             for thread in leave {
@@ -111,9 +111,9 @@ fn markers(threads: usize, stays: impl Fn(usize) -> bool) {
         for number in 0..threads {
             let deadline = deadline + Duration::from_micros(random.below(20_000) as u64);
             if stays(number) {
-                queue.join(wait);
+                queue.join(1, wait);
             } else {
-                leave.push(queue.join(move |semaphore| semaphore.take_deadline(deadline)));
+                leave.push(queue.join(1, move |semaphore| semaphore.take_deadline(deadline)));
             }
         }
         for thread in leave {
@@ -152,7 +152,7 @@ fn try_take_never_jumps_the_queue() {
     let semaphore = Semaphore::new(2);
     thread::scope(|s| {
         let mut queue = Queue::new(s, &semaphore);
-        queue.join(|semaphore| {
+        queue.join(4, |semaphore| {
             semaphore.take_many(4);
             true
         });
@@ -176,12 +176,12 @@ fn a_taker_of_many_is_not_starved() {
     let semaphore = Semaphore::new(0);
     thread::scope(|s| {
         let mut queue = Queue::new(s, &semaphore);
-        queue.join(|semaphore| {
+        queue.join(5, |semaphore| {
             semaphore.take_many(5);
             true
         });
-        queue.join(wait);
-        queue.join(wait);
+        queue.join(1, wait);
+        queue.join(1, wait);
         for _ in 0..4 {
             semaphore.post();
             assert!(!queue.is_anyone_admitted());
@@ -203,15 +203,15 @@ fn a_part_goes_to_those_behind() {
     let semaphore = Semaphore::new(3);
     thread::scope(|s| {
         let mut queue = Queue::new(s, &semaphore);
-        let gives_up = queue.join(|semaphore| semaphore.take_many_timeout(5, 2 * A_WHILE));
-        queue.join(|semaphore| {
+        let gives_up = queue.join(5, |semaphore| semaphore.take_many_timeout(5, 2 * A_WHILE));
+        queue.join(2, |semaphore| {
             semaphore.take_many(2);
             true
         });
         assert!(!gives_up.join().unwrap());
         assert_eq!(queue.next_admitted(), 1);
         assert_at_rest(&semaphore, 1);
-        let gives_up = queue.join(|semaphore| semaphore.take_many_timeout(3, A_WHILE));
+        let gives_up = queue.join(3, |semaphore| semaphore.take_many_timeout(3, A_WHILE));
         assert!(!gives_up.join().unwrap());
     });
     assert_at_rest(&semaphore, 1);

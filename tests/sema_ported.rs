@@ -173,8 +173,8 @@ mod jdk {
         semaphore.take();
         thread::scope(|s| {
             let mut queue = Queue::new(s, &semaphore);
-            let first = queue.join(|semaphore| semaphore.take_timeout(10 * MOMENT));
-            let second = queue.join(|semaphore| semaphore.take_timeout(LONG));
+            let first = queue.join(1, |semaphore| semaphore.take_timeout(10 * MOMENT));
+            let second = queue.join(1, |semaphore| semaphore.take_timeout(LONG));
             assert!(semaphore.waiters() == 2 || first.is_finished());
             assert!(!first.join().unwrap());
             assert_eq!(semaphore.waiters(), 1);
@@ -259,7 +259,7 @@ mod jdk {
         thread::scope(|s| {
             let mut queue = Queue::new(s, &semaphore);
             for _ in 0..4 {
-                queue.join(|semaphore| semaphore.take_timeout(LONG));
+                queue.join(1, |semaphore| semaphore.take_timeout(LONG));
             }
             for number in 0..4 {
                 semaphore.post();
@@ -374,8 +374,8 @@ mod tokio {
         let one = semaphore.acquire();
         thread::scope(|s| {
             let mut queue = Queue::new(s, &semaphore);
-            queue.join(|semaphore| semaphore.take_many_timeout(5, LONG));
-            queue.join(|semaphore| semaphore.take_many_timeout(3, LONG));
+            queue.join(5, |semaphore| semaphore.take_many_timeout(5, LONG));
+            queue.join(3, |semaphore| semaphore.take_many_timeout(3, LONG));
             assert!(!queue.is_anyone_admitted() && semaphore.try_acquire().is_none());
             drop(one);
             assert_eq!(queue.next_admitted(), 0);

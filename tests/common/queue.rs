@@ -5,7 +5,11 @@
 use crate::common::eventually;
 use layby::{sema::Semaphore, wait_table::Home};
 use std::{
-    sync::mpsc::{self, Receiver, Sender},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, Receiver, Sender},
+    },
     thread::{self, Scope, ScopedJoinHandle},
 };
 
@@ -15,33 +19,46 @@ pub(crate) struct Queue<'scope, 'env, H: Home> {
     admit: Sender<usize>,
     admitted: Receiver<usize>,
     joined: usize,
+    /// Tickets that those who joined have drawn or will draw, but for those that were granted in advance.
+    drawn: u64,
+    /// Tickets of those who gave up.
+    given_up: Arc<AtomicU64>,
 }
 
 impl<'scope, 'env, H: Home> Queue<'scope, 'env, H> {
     pub(crate) fn new(scope: &'scope Scope<'scope, 'env>, semaphore: &'env Semaphore<H>) -> Self {
         let (admit, admitted) = mpsc::channel();
-        Self { scope, semaphore, admit, admitted, joined: 0 }
+        assert_eq!(semaphore.waiters(), 0);
+        Self { scope, semaphore, admit, admitted, joined: 0, drawn: 0, given_up: Arc::default() }
     }
 
-    /// A thread more, the next in line. `take` says whether it got its permits; then its number is an admission.
+    /// A thread more, the next in line, that takes `n` permits. `take` says whether it got them; then its number is an
+    /// admission.
     ///
-    /// Returns when it is in line, or, if it gives up by time, when it has been.
+    /// Returns when it is in line, or, if it gives up by time, when it has been; also while others give up. Nobody posts
+    /// meanwhile.
     pub(crate) fn join(
         &mut self,
+        n: u64,
         take: impl FnOnce(&Semaphore<H>) -> bool + Send + 'scope,
     ) -> ScopedJoinHandle<'scope, bool> {
         let (semaphore, admit, number) = (self.semaphore, self.admit.clone(), self.joined);
         self.joined += 1;
-        let before = semaphore.waiters();
+        self.drawn += n - semaphore.available().min(n);
+        let given_up = Arc::clone(&self.given_up);
         let thread = thread::Builder::new().stack_size(128 * 1024).spawn_scoped(self.scope, move || {
             let got = take(semaphore);
             if got {
                 admit.send(number).unwrap();
+            } else {
+                given_up.fetch_add(n, Ordering::SeqCst);
             }
             got
         });
         let thread = thread.unwrap();
-        eventually(|| semaphore.waiters() > before || thread.is_finished());
+        // In this order: one who gives up between the two is missed for a moment, and never counted twice.
+        let in_line_or_gone = || self.given_up.load(Ordering::SeqCst) + semaphore.waiters();
+        eventually(|| in_line_or_gone() >= self.drawn || thread.is_finished());
         thread
     }
 
