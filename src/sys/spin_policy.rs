@@ -18,7 +18,7 @@ const SPIN_TIME: Duration = Duration::from_micros(50);
 
 /// How long a waiter that is not next in line lets others run between its looks before it sleeps. See DESIGN.md, "Near
 /// and far", for the measurement.
-const YIELD_TIME: Duration = Duration::from_micros(200);
+const YIELD_TIME: Duration = Duration::from_micros(500);
 
 /// Threads that spin at this moment.
 static SPINNERS: AtomicUsize = AtomicUsize::new(0);
