@@ -47,8 +47,9 @@ class Broken(Exception):
 
 
 def thread(role, n):
-    start = {'take': 'K0', 'timed': 'K0', 'try': 'R0', 'post': 'P0', 'conservative': 'P0'}[role]
-    return Thread(role, n, start, 0, 0, 0, False, '', False, 0, 0, '')
+    start = {'take': 'K0', 'timed': 'K0', 'try': 'R0', 'post': 'P0', 'conservative': 'P0', 'stale': 'P2'}[role]
+    fresh = Thread(role, n, start, 0, 0, 0, False, '', False, 0, 0, '')
+    return fresh._replace(first=n, last=n) if role == 'stale' else fresh
 
 
 def wanted(then, span, marker):
@@ -305,6 +306,11 @@ def conservative(n=1):
     return 'conservative', n
 
 
+def stale(ticket):
+    """A conservative post that has granted this ticket of a line that is gone; ours was made at its address."""
+    return 'stale', ticket
+
+
 # Threads, and the permits at the start.
 CASES = [
     ([timed(), timed(), post()], 0),
@@ -336,6 +342,11 @@ MUTANTS = {
     'forget the joined': ([timed(), timed(), take(), post()], 0),
 }
 
+# What the protocol does not cover: see "A line that is freed by whom it lets go" in src/line/mod.rs.
+LIMITS = {
+    'a stale post': ([take(), timed(), take(), stale(1)], 0),
+}
+
 
 def main():
     bad = 0
@@ -350,6 +361,10 @@ def main():
         sound, _ = explore(threads, permits)
         bad += verdict == 'holds' or sound != 'holds'
         print(f'mutant "{mutant}": ' + ('NOT CAUGHT' if verdict == 'holds' else f'caught: {verdict}'), flush=True)
+    for limit, (threads, permits) in LIMITS.items():
+        verdict, _ = explore(threads, permits)
+        bad += verdict == 'holds'
+        print(f'limit "{limit}": ' + ('no limit any more, so it is a case' if verdict == 'holds' else verdict), flush=True)
     return bool(bad)
 
 

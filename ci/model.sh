@@ -52,7 +52,22 @@ keeps_wake              | shuttle_table  | permits_by_pct
 blind_timeout           | loom_timeout   | wait_until_deadline_against_notify
 timeout_hides_wake      | loom_timeout   | wait_if_deadline_against_wake_one
 relaxed_timeout_refused | loom_timeout   | location_wait_deadline_against_wake_one
-stale_commit_keeps_wake | loom_eventcount | a_waiter_that_may_go_takes_no_wake_up_along
+no_marker_look          | loom_line      | giving_up_before_a_taker
+no_granted_recheck      | loom_line      | giving_up_before_a_taker
+no_give_back_look       | loom_line      | giving_up_against_giving_up
+no_last_recheck         | loom_line      | giving_up_against_giving_up
+no_give_back_fence      | loom_line      | giving_up_against_giving_up
+no_marker_fence         | loom_line      | giving_up_against_giving_up
+no_ticket_fence         | loom_line      | take_against_post
+relaxed_grant           | loom_line      | a_permit_carries_what_was_written_before_it
+relaxed_is_granted      | loom_line      | a_permit_carries_what_was_written_before_it
+wakes_the_first_only    | loom_line      | two_takes_against_a_post_of_two
+post_passes_one         | loom_line      | giving_up_partly_granted_against_post
+settle_passes_one       | loom_line      | giving_up_partly_granted
+relaxed_fill            | loom_line      | giving_up_twice
+relaxed_look_at_cell    | loom_line      | three_give_up
+forgets_the_joined      | loom_line      | two_leave_together_before_a_taker
+no_look_at_more         | loom_line      | two_leave_together_before_a_taker
 waiter_forgets_waiters  | loom_mutex     | unlock_against_two_locks
 '
 

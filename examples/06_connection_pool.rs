@@ -48,7 +48,7 @@ impl fmt::Display for Busy {
 }
 
 impl Pool {
-    const fn new(connections: u64) -> Self {
+    fn new(connections: u64) -> Self {
         Self { permits: Semaphore::new(connections), idle: Mutex::new(Vec::new()), opened: AtomicUsize::new(0) }
     }
 
@@ -86,16 +86,15 @@ impl Drop for Pooled<'_> {
 
 fn main() {
     const CONNECTIONS: usize = 3;
-    static POOL: Pool = Pool::new(CONNECTIONS as u64);
-
+    let pool = Pool::new(CONNECTIONS as u64);
     let (served, turned_away) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|s| {
         for client in 0..12 {
-            let (served, turned_away) = (&served, &turned_away);
+            let (pool, served, turned_away) = (&pool, &served, &turned_away);
             s.spawn(move || {
                 // Every third client is in a hurry.
                 let patience = Duration::from_millis(if client % 3 == 0 { 5 } else { 1000 });
-                match POOL.get(patience) {
+                match pool.get(patience) {
                     Ok(connection) => {
                         let number = connection.query(Duration::from_millis(20));
                         println!("client {client:2}: served by connection {number}");
@@ -111,9 +110,9 @@ fn main() {
     });
 
     let (served, turned_away) = (served.into_inner(), turned_away.into_inner());
-    let opened = POOL.opened.load(Ordering::Relaxed);
+    let opened = pool.opened.load(Ordering::Relaxed);
     println!("{served} served, {turned_away} turned away, {opened} connections opened");
     assert_eq!(served + turned_away, 12);
     assert!(opened <= CONNECTIONS);
-    assert_eq!((POOL.permits.available(), POOL.permits.waiters()), (CONNECTIONS as u64, 0));
+    assert_eq!((pool.permits.available(), pool.permits.waiters()), (CONNECTIONS as u64, 0));
 }

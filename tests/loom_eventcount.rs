@@ -12,13 +12,13 @@ use layby::eventcount::{EventCount, WaitPoint};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
-use models::explore;
+use models::explore_run;
 use std::time::Instant;
 
 /// Runs `threads` side by side in every interleaving with few preemptions. Waits happen in spawned threads only: the
 /// statics of an execution are gone before the main thread's thread-locals.
 fn model<S: Send + Sync + 'static>(preemptions: usize, new: fn() -> S, threads: &'static [fn(&S)]) {
-    explore(preemptions, move || {
+    explore_run(preemptions, move || {
         let shared = Arc::new(new());
         let spawned: Vec<_> = threads
             .iter()
@@ -208,10 +208,10 @@ fn two_notify_one_against_two_waits() {
 }
 
 /// A notification that has let one waiter go must not keep a later one from another: both return. The second waiter
-/// says when it is prepared; if it is late, all are notified. Mutant: `stale_commit_keeps_wake`.
+/// says when it is prepared; if it is late, all are notified. Mutant: `keeps_wake`.
 #[test]
 fn a_waiter_that_may_go_takes_no_wake_up_along() {
-    explore(3, || {
+    explore_run(3, || {
         let point: &'static WaitPoint = Box::leak(Box::new(WaitPoint::new()));
         let (prepared, over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
         let first = point.prepare();

@@ -11,7 +11,11 @@
 
 use layby::model::expire_deadlines;
 use layby::sema::Semaphore;
-use loom::{sync::Arc, thread};
+use loom::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+use loom::thread;
 use std::time::Instant;
 
 /// What a thread of a model does: returns how many permits it put in, less those it took.
@@ -38,6 +42,7 @@ fn explore<const N: usize>(preemptions: usize, deadlines: Deadlines, permits: u6
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound.get_or_insert(preemptions);
         builder.check(move || {
+            layby::model::begin();
             if let Deadlines::Passed = deadlines {
                 expire_deadlines();
             }
@@ -110,73 +115,157 @@ fn expire(_: &Semaphore) -> i64 {
 }
 
 /// T1 and T2.
+///
+/// No bound, 3 s.
 #[test]
 fn take_against_post() {
     explore(ALL, Deadlines::Pending, 0, [take, post]);
 }
 
+/// No bound, 1.5 s.
 #[test]
 fn take_against_conservative_post() {
     explore(ALL, Deadlines::Pending, 0, [take, post_conservatively]);
 }
 
+/// Bound 2, 2.5 s.
 #[test]
 fn two_takes_against_a_post_of_two() {
     explore(2, Deadlines::Pending, 0, [take, take, post_two]);
 }
 
+/// Bound 2, 1.2 s.
 #[test]
 fn a_take_of_two_against_two_posts() {
     explore(2, Deadlines::Pending, 0, [take_two, post, post_conservatively]);
 }
 
 /// Either gives up and leaves the permit, or takes it.
+///
+/// Bound 2, 0.8 s.
 #[test]
 fn giving_up_against_post() {
     explore(2, Deadlines::Pending, 0, [timed, post, expire]);
 }
 
 /// M2: both tickets go, whoever is last.
+///
+/// Bound 6, 1.8 s.
 #[test]
 fn giving_up_against_giving_up() {
-    explore(4, Deadlines::Passed, 0, [timed, timed]);
+    explore(6, Deadlines::Passed, 0, [timed, timed]);
 }
 
 /// M1: the permit passes over the abandoned ticket.
+///
+/// Bound 2, 3.5 s.
 #[test]
 fn giving_up_before_a_taker() {
     explore(2, Deadlines::Passed, 0, [timed_round, take, post]);
 }
 
+/// Bound 2, 1.6 s.
 #[test]
 fn giving_up_before_a_taker_and_a_conservative_post() {
     explore(2, Deadlines::Passed, 0, [timed_round, take, post_conservatively]);
 }
 
 /// A ticket that was given back is drawn again.
+///
+/// Bound 3, 6 s.
 #[test]
 fn giving_up_against_trying() {
     explore(3, Deadlines::Passed, 0, [timed, try_take, post]);
 }
 
 /// A permit that came for the first of two tickets goes on to whoever is behind.
+///
+/// Bound 3, 0.1 s.
 #[test]
 fn giving_up_partly_granted() {
     explore(3, Deadlines::Passed, 1, [timed_two, take]);
 }
 
+/// Bound 2, 4 s.
 #[test]
 fn giving_up_partly_granted_against_post() {
     explore(2, Deadlines::Passed, 0, [timed_two, take, post]);
 }
 
-/// Markers that join, and one in a block that was added.
+/// Two that wait side by side leave at the same time: their markers join, or one is in a block that was added. The post
+/// comes when both are gone.
+///
+/// Bound 2, 4 s.
 #[test]
-fn two_give_up_before_a_taker() {
-    explore(1, Deadlines::Passed, 0, [timed_round, timed_round, take, post]);
+fn two_leave_together_before_a_taker() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(2);
+    builder.check(|| {
+        layby::model::begin();
+        let semaphore = Arc::new(Semaphore::new(0));
+        let [first, second, taker] = [timed, timed, take].map(|role: Role| {
+            let semaphore = Arc::clone(&semaphore);
+            thread::spawn(move || role(&semaphore))
+        });
+        expire_deadlines();
+        assert_eq!(first.join().unwrap() + second.join().unwrap(), 0, "there was no permit");
+        semaphore.post();
+        taker.join().unwrap();
+        assert_eq!((semaphore.waiters(), semaphore.available()), (0, 0));
+    });
 }
 
+/// A cell is used again, for other tickets.
+///
+/// Bound 4, 7 s.
+#[test]
+fn giving_up_twice() {
+    fn one_then_two(semaphore: &Semaphore) -> i64 {
+        timed(semaphore) + timed_two(semaphore)
+    }
+    fn one_then_one(semaphore: &Semaphore) -> i64 {
+        timed(semaphore) + timed(semaphore)
+    }
+    explore(4, Deadlines::Passed, 0, [one_then_two, one_then_one]);
+}
+
+/// Bound 3, 40 s.
 #[test]
 fn three_give_up() {
-    explore(2, Deadlines::Passed, 0, [timed, timed, timed]);
+    explore(3, Deadlines::Passed, 0, [timed, timed, timed]);
+}
+
+/// What was written before a post is there for whoever gets the permit, also by way of a thread that gave up.
+///
+/// Bound 2, 0.4 s.
+#[test]
+fn a_permit_carries_what_was_written_before_it() {
+    for post in [Semaphore::post, Semaphore::post_conservatively, |semaphore: &Semaphore| semaphore.post_many(1)] {
+        explore_hand_over(post);
+    }
+}
+
+fn explore_hand_over(post: fn(&Semaphore)) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(2);
+    builder.check(move || {
+        layby::model::begin();
+        expire_deadlines();
+        let shared = Arc::new((Semaphore::new(0), AtomicUsize::new(0)));
+        let [giving_up, taking] = [
+            |semaphore: &Semaphore, _: &AtomicUsize| assert_eq!(timed_round(semaphore), 0),
+            |semaphore: &Semaphore, written: &AtomicUsize| {
+                semaphore.take();
+                assert_eq!(written.load(Ordering::Relaxed), 1, "the permit came before what it was to carry");
+            },
+        ]
+        .map(|role: fn(&Semaphore, &AtomicUsize)| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || role(&shared.0, &shared.1))
+        });
+        shared.1.store(1, Ordering::Relaxed);
+        post(&shared.0);
+        giving_up.join().unwrap();
+        taking.join().unwrap();
+    });
 }

@@ -14,7 +14,7 @@ use layby::mutex::{RawFairMutex, RawMutex};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
-use models::explore;
+use models::explore_run;
 use std::time::Instant;
 
 /// What both words have in common.
@@ -93,7 +93,7 @@ fn model<L: Lock>(preemptions: usize, ways: &'static [Way<L>], expire: bool)
 where
     L::Ticket: 'static,
 {
-    explore(preemptions, move || {
+    explore_run(preemptions, move || {
         let counter = Arc::new(Counter { lock: L::new(), count: UnsafeCell::new(0) });
         let mut threads: Vec<_> = ways
             .iter()

@@ -81,8 +81,8 @@ fn a_post_wakes_one_of_a_thousand() {
 
         let mut futile = 0;
         for granted in 0..threads {
-            // Not yet near, for the last post made only `granted` ready: it should have slept once.
-            if let Some(far) = SLEEPS[..threads].get(granted + 1) {
+            // Not yet near, for the last post made the one before it ready: it should have slept once.
+            if let Some(far) = SLEEPS[..threads].get(granted + 2) {
                 futile += far.get() - 1;
             }
             semaphore.post();

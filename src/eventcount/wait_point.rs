@@ -27,26 +27,15 @@
 //! Either the notifier sees the waiter, or the waiter's check sees the notifier's change; and between the check and the
 //! sleep it is the epoch that changes, with the wait table's own argument.
 //!
-//! # Why a stale commit passes the wake-up on
-//!
-//! A waiter that publishes, finds the epoch changed and returns was on the chain for a moment, where a later
-//! `notify_one` may have chosen it and left a true sleeper asleep:
-//!
-//! ```text
-//! A prepares; notify_one: epoch + 1, nobody published    B prepares, sleeps
-//! A commits: publishes, epoch has changed
-//!                    a second notify_one wakes the older of A and B: A
-//! A returns, for the first notification                  B sleeps, for ever
-//! ```
-//!
-//! So whoever finds its epoch stale after publishing wakes one more. That one may find nothing to do, which is allowed.
+//! A commit that finds its epoch stale has been on the chain for a moment, where a later `notify_one` may have chosen it
+//! and left a true sleeper asleep; the wait table passes such a wake-up on.
 //!
 //! It is not built on [`arm`](crate::arm), whose element lingers in the thread and so can never be the one that
 //! `notify_one` chooses.
 
 use crate::sync::{
     atomic::{AtomicU64, Ordering},
-    const_outside_models, fence_after_publish, fence_before_look, mutant,
+    const_outside_models, fence_after_publish, fence_before_look,
 };
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
 use core::{fmt, marker::PhantomData, ptr};
@@ -212,16 +201,10 @@ impl<H: Home> Prepared<'_, H> {
     pub fn cancel(self) {}
 
     fn commit_by(self, wait: impl FnOnce(Key, &mut dyn FnMut() -> bool) -> WaitOutcome) -> WaitOutcome {
-        let mut current = true;
-        let outcome = wait(self.point.key(), &mut || {
+        wait(self.point.key(), &mut || {
             // Ordering: relaxed; ordered by fence A of the wait table.
-            current = self.point.state.load(Ordering::Relaxed) & !WAITERS == self.epoch;
-            current
-        });
-        if !current && !mutant!("stale_commit_keeps_wake") {
-            H::table().wake_one(self.point.key());
-        }
-        outcome
+            self.point.state.load(Ordering::Relaxed) & !WAITERS == self.epoch
+        })
     }
 }
 

@@ -57,7 +57,7 @@ use super::{
     markers::{self, Span},
     word::Word,
 };
-use crate::sync::{atomic::Ordering, fence_before_look_seqcst};
+use crate::sync::{atomic::Ordering, fence_before_look_seqcst, mutant};
 use crate::wait_table::Home;
 use core::{marker::PhantomData, ptr};
 
@@ -105,16 +105,18 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
     let mut span = Span { first, last };
     loop {
         if line.is_granted(span.first) {
-            line.grant_more(span.len());
+            line.grant_more(if mutant!("settle_passes_one") { 1 } else { span.len() });
             return;
         }
         let behind = span.last.wrapping_add(1);
         // Ordering: SeqCst; the lowering of pair M2.
         if line.ticket.compare_exchange(behind, span.first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-            fence_before_look_seqcst();
+            if !mutant!("no_give_back_fence") {
+                fence_before_look_seqcst();
+            }
             let ahead = span.first.wrapping_sub(1);
             match abandoned.take(|shard| shard.take_ending_with(abandoned.address, ahead)) {
-                Some(ending) if !cfg!(layby_mutant = "no_give_back_look") => span = ending,
+                Some(ending) if !mutant!("no_give_back_look") => span = ending,
                 _ => return,
             }
             continue;
@@ -125,9 +127,11 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
         }
         abandoned.publish(span);
         // Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
-        fence_before_look_seqcst();
-        let granted = line.is_granted(span.first) && !cfg!(layby_mutant = "no_granted_recheck");
-        let is_last = line.ticket.load(Ordering::SeqCst) == behind && !cfg!(layby_mutant = "no_last_recheck");
+        if !mutant!("no_marker_fence") {
+            fence_before_look_seqcst();
+        }
+        let granted = line.is_granted(span.first) && !mutant!("no_granted_recheck");
+        let is_last = line.ticket.load(Ordering::SeqCst) == behind && !mutant!("no_last_recheck");
         if !granted && !is_last {
             return;
         }

@@ -1,8 +1,8 @@
 //! Who has left a line without being last in it: markers of abandoned tickets, in cells that are never freed.
 //!
 //! A marker says: the tickets `first..=last` of the line at this address have no owner. Whoever takes a marker out takes
-//! these tickets over (see [`super::abandoned`]). Neighbouring tickets share one marker, so a line never has more
-//! markers than it has waiting threads.
+//! these tickets over (see [`super::abandoned`]). Neighbouring tickets share one marker, unless they were abandoned at the
+//! same moment; so a line seldom has more markers than it has waiting threads.
 //!
 //! Cells stand in shards, chosen by the line's address. A marker is an alert of the line's table, so that a post, which
 //! must look for one each time, pays one load when there are none. A shard whose cells are all taken grows by a block that is
@@ -97,14 +97,16 @@ impl Cell {
         self.first.store(span.first, Ordering::Relaxed);
         self.last.store(span.last, Ordering::Relaxed);
         // Ordering: SeqCst; the publication of pairs M1 and M2 in `abandoned`.
-        self.state.store(version | FULL, Ordering::SeqCst);
+        let order = if mutant!("relaxed_fill") { Ordering::Relaxed } else { Ordering::SeqCst };
+        self.state.store(version | FULL, order);
         true
     }
 
     /// The marker, if there is one of this line, and the state in which it was seen.
     fn look(&self, line: usize) -> Option<(usize, Span)> {
         // Ordering: SeqCst; the look of pairs M1 and M2 in `abandoned`. Acquires the fields.
-        let seen = self.state.load(Ordering::SeqCst);
+        let order = if mutant!("relaxed_look_at_cell") { Ordering::Relaxed } else { Ordering::SeqCst };
+        let seen = self.state.load(order);
         if seen & STATE != FULL || self.line.load(Ordering::Relaxed) != line {
             return None;
         }
@@ -179,7 +181,7 @@ fn cells() -> [Cell; CELLS] {
 
 /// The markers of the lines whose addresses fall here. Aligned so that a shard in use does not disturb its neighbours.
 #[repr(align(128))]
-pub(super) struct Shard {
+pub(crate) struct Shard {
     block: Block,
 }
 
@@ -202,7 +204,8 @@ impl Shard {
 
     /// Takes out a marker that stands next to these tickets, and joins them.
     pub(super) fn take_neighbour(&self, line: usize, tickets: Span) -> Option<Span> {
-        self.block.take(line, &|span| span.joined(tickets).is_some()).and_then(|span| span.joined(tickets))
+        let neighbour = self.block.take(line, &|span| span.joined(tickets).is_some())?;
+        if mutant!("forgets_the_joined") { Some(neighbour) } else { neighbour.joined(tickets) }
     }
 
     /// How many tickets the line's markers have, at this moment.
@@ -221,10 +224,24 @@ impl Shard {
 const SHARDS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 64 };
 
 world_static! {
-    fn shards() -> &'static [Shard; SHARDS] {
+    /// Every line's abandoned tickets.
+    pub(crate) fn shards() -> &'static [Shard; SHARDS] {
         const { [const { Shard::new() }; SHARDS] }
-        model { core::array::from_fn(|_| Shard::new()) }
+        model { core::array::from_fn(|_| shard_with_blocks()) }
     }
+}
+
+/// A shard whose blocks are made in advance, for a model has few threads, and loom does not know that a `OnceLock` makes
+/// visible what it holds.
+#[cfg(any(layby_loom, layby_shuttle))]
+fn shard_with_blocks() -> Shard {
+    const BLOCKS: usize = 4;
+    let shard = Shard::new();
+    let mut block = &shard.block;
+    for _ in 1..BLOCKS {
+        block = block.more.get_or_init(|| Box::new(Block::new()));
+    }
+    shard
 }
 
 /// The shard of the line at this address.

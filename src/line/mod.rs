@@ -29,27 +29,37 @@
 //! the line's address as a name, and nothing else. It touches the line once more in one case: a marker of it was taken
 //! out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
 //!
+//! A limit: a marker names its line by the address. If the line was freed, and another made in its place, and that one has
+//! a marker with the ticket that we granted, all while our call returns, we take that marker for ours, and the other line
+//! lets somebody go before its turn. `ci/abandon_model.py` shows it ("a stale post").
+//!
 //! # Near and far
 //!
-//! A thread whose turn is far sleeps at once. One whose turn is near may spin. Post wakes the holder of the ticket it
-//! grants, and makes the one [`STAGED`] places behind ready: it wakes, finds itself near, and spins, while those before it
-//! run.
+//! A waiter stays awake for a while: it spins if it is next in line, and lets others run between its looks if it is not. If
+//! that was in vain it sleeps, and is woken twice: when it is near, to stay awake once more while those before it run, and
+//! when its ticket is granted. So post wakes the holder of the ticket that it grants, and the one who is near from then on.
 
 mod abandoned;
 mod markers;
 mod word;
 
-use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst};
+use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst, mutant};
+use crate::sys::{cpus, spin_policy};
 use crate::wait_table::Home;
 use abandoned::Abandoned;
 use core::marker::PhantomData;
 use markers::Span;
+#[cfg(any(layby_loom, layby_shuttle))]
+pub(crate) use markers::shards;
 use std::time::Instant;
 use word::before;
 pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, distance, key_of};
 
-/// How far behind the last ticket granted the thread is that a post makes ready; the paper's LongTermThreshold.
-const STAGED: Word = 1;
+/// How many waiters are near, and made ready: the paper's LongTermThreshold.
+const NEAR: Distance = 2;
+
+/// How far behind the ticket that it grants a post finds the one who is near from then on.
+const STAGED: Word = NEAR.cast_unsigned();
 
 /// A line: two words, 16 bytes.
 pub(crate) struct Line<H: Home> {
@@ -118,8 +128,11 @@ impl<H: Home> Line<H> {
         }
         // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
         // `after_grant`.
-        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
-        fence_before_look_seqcst();
+        let order = if mutant!("relaxed_grant") { Ordering::Relaxed } else { Ordering::SeqCst };
+        let ticket = self.grant.fetch_add(1, order);
+        if !mutant!("no_ticket_fence") {
+            fence_before_look_seqcst();
+        }
         // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
         if before(ticket, self.ticket.load(Ordering::SeqCst)) {
             self.after_grant(ticket, 1);
@@ -226,17 +239,25 @@ impl<H: Home> Line<H> {
     fn is_granted(&self, ticket: Word) -> bool {
         // Ordering: acquire; matches the release of the post, whose writes the taker sees. SeqCst for the abandoners'
         // pair M1, at no cost on x86 and ARM.
-        before(ticket, self.grant.load(Ordering::SeqCst))
+        let order = if mutant!("relaxed_is_granted") { Ordering::Relaxed } else { Ordering::SeqCst };
+        before(ticket, self.grant.load(order))
     }
 
+    /// Waits for `last` to be granted, near and far by turns; `false` if the deadline came first.
     #[cold]
     fn wait(&self, last: Word, deadline: Option<Instant>) -> bool {
-        H::table().wait_until_at(
-            key_of(self, last),
-            deadline,
-            || self.is_granted(last),
-            || distance(self.grant.load(Ordering::Relaxed), last) < STAGED.cast_signed(),
-        )
+        let place = || distance(self.grant.load(Ordering::Relaxed), last);
+        let stay_awake = || spin_policy::stay_awake_until(|| self.is_granted(last), || place() <= 0);
+        let sleep_until =
+            |condition: &dyn Fn() -> bool| H::table().wait_until_at(key_of(self, last), deadline, condition, || false);
+        if stay_awake() {
+            return true;
+        }
+        let is_near = || self.is_granted(last) || place() < NEAR;
+        if !is_near() && !sleep_until(&is_near) {
+            return false;
+        }
+        stay_awake() || sleep_until(&|| self.is_granted(last))
     }
 
     /// Adds to `grant`, wakes whom that concerns, and passes on what fell to abandoned tickets.
@@ -252,7 +273,7 @@ impl<H: Home> Line<H> {
     #[cold]
     fn after_grant(&self, first: Word, n: Word) {
         wake::<H>(self, first, n);
-        if H::table().alerts() != 0 && !cfg!(layby_mutant = "no_marker_look") {
+        if H::table().alerts() != 0 && !mutant!("no_marker_look") {
             self.pass_on(first, n);
         }
     }
@@ -269,7 +290,7 @@ impl<H: Home> Line<H> {
                 abandoned::settle(self, span.first, span.last);
                 break;
             }
-            passed_over = passed_over.wrapping_add(span.len());
+            passed_over = passed_over.wrapping_add(if mutant!("post_passes_one") { 1 } else { span.len() });
         }
         self.grant_more(passed_over);
     }
@@ -279,55 +300,16 @@ impl<H: Home> Line<H> {
 ///
 /// More tickets than the table has slots share slots: each slot is looked at once.
 fn wake<H: Home>(line: *const Line<H>, first: Word, n: Word) {
-    let looks = n.min(Word::try_from(H::table().slots()).unwrap_or(Word::MAX));
+    let last = first.wrapping_add(n - 1);
+    let staged = key_of(line, last.wrapping_add(STAGED));
+    // Looked for before anybody is woken: a holder that is back in line before this thread goes on must not be disturbed.
+    let stages = cpus::count() > 1 && H::look(staged.hash()) != 0;
+    let slots = if mutant!("wakes_the_first_only") { 1 } else { H::table().slots() };
+    let looks = n.min(Word::try_from(slots).unwrap_or(Word::MAX));
     for offset in 0..looks {
-        wake_ticket::<H>(line, first.wrapping_add(offset));
+        H::table().wake_all_seqcst(key_of(line, first.wrapping_add(offset)));
     }
-    wake_ticket::<H>(line, first.wrapping_add(n - 1).wrapping_add(STAGED));
-}
-
-fn wake_ticket<H: Home>(line: *const Line<H>, ticket: Word) {
-    H::table().wake_all_seqcst(key_of(line, ticket));
-}
-
-#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
-mod tests {
-    use super::*;
-    use crate::wait_table::Global;
-    use std::panic::catch_unwind;
-
-    #[test]
-    fn the_counters_may_wrap() {
-        let line = Line::<Global>::new(0);
-        // Half of what the counters count, and some.
-        for _ in 0..9 {
-            line.post_many(MAX_DISTANCE);
-            assert!(line.try_take(1).is_some(), "a permit is there");
-            line.take(MAX_DISTANCE - 1);
-            assert_eq!(line.surplus(), 0);
-        }
-        assert!(line.try_take(1).is_none(), "no permit is there");
-    }
-
-    #[test]
-    fn tickets_are_not_drawn_further_than_can_be_compared() {
-        let line = Line::<Global>::new(0);
-        std::thread::scope(|s| {
-            s.spawn(|| line.take(MAX_DISTANCE));
-            while line.surplus() == 0 {
-                std::thread::yield_now();
-            }
-            assert!(catch_unwind(core::panic::AssertUnwindSafe(|| line.take_until(2, Some(Instant::now())))).is_err());
-            assert_eq!(line.surplus(), -MAX_DISTANCE.cast_signed(), "nothing was drawn");
-            line.post_many(MAX_DISTANCE);
-        });
-        assert_eq!(line.surplus(), 0);
-    }
-
-    #[test]
-    fn posting_too_many_changes_nothing() {
-        let line = Line::<Global>::new(1);
-        assert!(catch_unwind(core::panic::AssertUnwindSafe(|| line.post_many(MAX_DISTANCE))).is_err());
-        assert_eq!(line.surplus(), 1);
+    if stages {
+        H::table().wake_all_seqcst(staged);
     }
 }

@@ -157,6 +157,9 @@ impl<H: Home> Semaphore<H> {
     ///
     /// Safe code never needs it, since a borrow keeps the semaphore alive while [`post`](Self::post) runs. It is for
     /// primitives that share a semaphore by raw pointers, and costs a few nanoseconds more.
+    ///
+    /// If the memory becomes another semaphore while this call returns, takes of that one must not time out: this call may
+    /// mistake a ticket that was abandoned there for one of the semaphore that is gone, and let somebody go too early.
     #[inline]
     pub fn post_conservatively(&self) {
         self.line.post_conservatively();

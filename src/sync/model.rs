@@ -32,6 +32,7 @@ pub fn begin() {
     EXECUTION.set(EXECUTION.get() + 1);
     bedroom();
     crate::wait_table::global();
+    crate::line::shards();
 }
 
 /// Which execution this is.

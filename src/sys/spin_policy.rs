@@ -16,6 +16,10 @@ const PAUSES_PER_LOOK: u32 = 16;
 /// How long a waiter looks before it sleeps. See DESIGN.md, "Spin-then-park", for the measurement.
 const SPIN_TIME: Duration = Duration::from_micros(50);
 
+/// How long a waiter that is not next in line lets others run between its looks before it sleeps. See DESIGN.md, "Near
+/// and far", for the measurement.
+const YIELD_TIME: Duration = Duration::from_micros(200);
+
 /// Threads that spin at this moment.
 static SPINNERS: AtomicUsize = AtomicUsize::new(0);
 
@@ -82,7 +86,12 @@ std::thread_local! {
 }
 
 /// Looks until `ready` or until it does not pay any more; returns the last look.
-pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
+pub(crate) fn spin_until(ready: impl FnMut() -> bool) -> bool {
+    stay_awake_until(ready, || true)
+}
+
+/// As [`spin_until`], for one who is `next` in line; as long as it is not, it lets others run between its looks.
+pub(crate) fn stay_awake_until(mut ready: impl FnMut() -> bool, mut next: impl FnMut() -> bool) -> bool {
     if cfg!(any(layby_loom, layby_shuttle)) || super::cpus::count() == 1 {
         return ready();
     }
@@ -91,22 +100,34 @@ pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
         IN_VAIN.set(in_vain.wrapping_add(1));
         return ready();
     }
-    let crowd = join_crowd();
-    let start = Instant::now();
+    let (mut start, mut limit) = (Instant::now(), YIELD_TIME);
+    let mut crowd = None;
     loop {
-        for _ in 0..PAUSES_PER_LOOK {
+        if next() {
+            let crowd = crowd.get_or_insert_with(|| {
+                (start, limit) = (Instant::now(), SPIN_TIME);
+                join_crowd()
+            });
+            for _ in 0..PAUSES_PER_LOOK {
+                if ready() {
+                    IN_VAIN.set(0);
+                    return true;
+                }
+                hint::spin_loop();
+            }
+            // Not before the first looks: of two threads that hand over to each other one often starts to spin before
+            // the other has seen that it may stop.
+            if crowd.fills_the_machine() {
+                return ready();
+            }
+        } else {
+            thread::yield_now();
             if ready() {
                 IN_VAIN.set(0);
                 return true;
             }
-            hint::spin_loop();
         }
-        // Not before the first looks: of two threads that hand over to each other one often starts to spin before the
-        // other has seen that it may stop.
-        if crowd.fills_the_machine() {
-            return ready();
-        }
-        if start.elapsed() >= SPIN_TIME {
+        if start.elapsed() >= limit {
             IN_VAIN.set(in_vain.wrapping_add(1));
             return ready();
         }

@@ -1,4 +1,4 @@
-//! Where a table's slots live: in a static, or on the heap.
+//! Where a table's slots live, in a static or on the heap, and what a table has besides them.
 
 use super::pop_stack::Slot;
 use crate::sync::{
@@ -10,6 +10,8 @@ use core::sync::atomic::AtomicU32;
 
 /// Slots in a static, for a [`WaitTable`](super::WaitTable) that needs no heap: page-aligned, as in the paper.
 ///
+/// They are for one table. Tables that share slots wake each other's waiters or do not, as it happens.
+///
 /// ```
 /// use layby::sys::Native;
 /// use layby::wait_table::{Slots, WaitTable};
@@ -19,11 +21,8 @@ use core::sync::atomic::AtomicU32;
 /// assert_eq!(TABLE.wake_all(&TABLE), 0);
 /// ```
 #[cfg(not(any(layby_loom, layby_shuttle)))]
-#[repr(C, align(4096))]
-pub struct Slots<const N: usize> {
-    slots: [Slot; N],
-    state: State,
-}
+#[repr(align(4096))]
+pub struct Slots<const N: usize>([Slot; N]);
 
 #[cfg(not(any(layby_loom, layby_shuttle)))]
 impl<const N: usize> Slots<N> {
@@ -31,13 +30,13 @@ impl<const N: usize> Slots<N> {
     #[allow(clippy::new_without_default, reason = "a static has no use for `Default`")]
     pub const fn new() -> Self {
         const { assert!(N.is_power_of_two(), "the number of slots must be a power of two") };
-        Self { slots: [const { Slot::new() }; N], state: State::new() }
+        Self([const { Slot::new() }; N])
     }
 
-    /// [`Bank::look`] in a static of known size: the loads are all at offsets from one address.
+    /// The notifier's look, in a static of known size: no load but that of the slot.
     #[inline(always)]
     pub(super) fn look(&self, hash: u32) -> usize {
-        self.slots[hash as usize & (N - 1)].look()
+        self.0[hash as usize & (N - 1)].look()
     }
 }
 
@@ -48,83 +47,67 @@ impl<const N: usize> core::fmt::Debug for Slots<N> {
     }
 }
 
-/// A table's slots. What is not behind a pointer has no interior mutability, so that a table in a static is a constant
-/// to the compiler: finding a slot of the global table is arithmetic on constants.
+/// A table's slots; their number is a power of two.
 pub(super) enum Bank {
     #[cfg(not(any(layby_loom, layby_shuttle)))]
-    Static {
-        slots: &'static [Slot],
-        state: &'static State,
-    },
-    Owned {
-        slots: Box<[Slot]>,
-        state: Box<State>,
-    },
+    Static(&'static [Slot]),
+    Owned(Box<[Slot]>),
 }
 
 impl Bank {
     #[cfg(not(any(layby_loom, layby_shuttle)))]
-    pub(super) const fn in_static<const N: usize>(bank: &'static Slots<N>) -> Self {
-        Self::Static { slots: &bank.slots, state: &bank.state }
+    pub(super) const fn in_static<const N: usize>(slots: &'static Slots<N>) -> Self {
+        Self::Static(&slots.0)
     }
 
     pub(super) fn owned(slots: usize) -> Self {
         assert!(slots.is_power_of_two(), "the number of slots must be a power of two, not {slots}");
-        let slots = (0..slots).map(|_| Slot::new()).collect();
-        Self::Owned { slots, state: Box::new(State::current()) }
+        Self::Owned((0..slots).map(|_| Slot::new()).collect())
     }
 
     #[inline(always)]
     pub(super) fn slots(&self) -> &[Slot] {
         match self {
             #[cfg(not(any(layby_loom, layby_shuttle)))]
-            Self::Static { slots, .. } => slots,
-            Self::Owned { slots, .. } => slots,
+            Self::Static(slots) => slots,
+            Self::Owned(slots) => slots,
         }
-    }
-
-    #[inline(always)]
-    pub(super) fn state(&self) -> &State {
-        match self {
-            #[cfg(not(any(layby_loom, layby_shuttle)))]
-            Self::Static { state, .. } => state,
-            Self::Owned { state, .. } => state,
-        }
-    }
-
-    /// Makes the bank fit for publishing: a child's first use empties it of its parent's elements.
-    #[inline]
-    pub(super) fn enter(&self) {
-        fork::watch();
-        if !self.state().generation.is_current() {
-            self.state().generation.renew(self.slots());
-            while !self.state().generation.is_current() {
-                hint::spin_loop();
-            }
-        }
-    }
-
-    /// Whether the elements in the bank are this process' own. If they are not, nobody waits.
-    #[inline]
-    pub(super) fn is_current(&self) -> bool {
-        self.state().generation.is_current()
     }
 }
 
-/// What a bank has besides slots.
+/// What a table has besides slots.
 pub(super) struct State {
     generation: Generation,
     alerts: AtomicUsize,
 }
 
 impl State {
+    /// For a table that is as old as the first process.
     #[cfg(not(any(layby_loom, layby_shuttle)))]
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self { generation: Generation::new(), alerts: AtomicUsize::new(0) }
     }
 
-    fn current() -> Self {
+    pub(super) fn current() -> Self {
         Self { generation: Generation::current(), alerts: AtomicUsize::new(0) }
+    }
+
+    /// Makes the slots fit for publishing: a child's first use empties them of its parent's elements.
+    #[inline]
+    pub(super) fn enter(&self, slots: &[Slot]) {
+        fork::watch();
+        if !self.is_current() {
+            self.generation.renew(slots);
+            while !self.is_current() {
+                hint::spin_loop();
+            }
+        }
+    }
+
+    /// Whether the elements in the slots are this process' own. If they are not, nobody waits.
+    #[inline]
+    pub(super) fn is_current(&self) -> bool {
+        self.generation.is_current()
     }
 
     /// How many reasons there are, besides waiters, for the table's primitives to leave their fast paths.

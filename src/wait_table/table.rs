@@ -2,7 +2,7 @@
 
 use super::{
     Key, WaitOutcome,
-    bank::Bank,
+    bank::{Bank, State},
     element::Label,
     pop_stack::Slot,
     publication::{published, wake_chain, wake_one_of, wake_those},
@@ -41,6 +41,7 @@ use std::time::{Duration, Instant};
 /// ```
 pub struct WaitTable<B: Backend = Native> {
     bank: Bank,
+    state: State,
     backend: PhantomData<B>,
 }
 
@@ -58,13 +59,13 @@ impl<B: Backend> WaitTable<B> {
     /// # Panics
     /// If `slots` is not a power of two.
     pub fn with_slots(slots: usize) -> Self {
-        Self { bank: Bank::owned(slots), backend: PhantomData }
+        Self { bank: Bank::owned(slots), state: State::current(), backend: PhantomData }
     }
 
     /// A table over slots in a static.
     #[cfg(not(any(layby_loom, layby_shuttle)))]
     pub const fn from_slots<const N: usize>(slots: &'static super::Slots<N>) -> Self {
-        Self { bank: Bank::in_static(slots), backend: PhantomData }
+        Self { bank: Bank::in_static(slots), state: State::new(), backend: PhantomData }
     }
 
     /// How many slots there are.
@@ -81,7 +82,7 @@ impl<B: Backend> WaitTable<B> {
     /// The slot to publish on.
     #[inline]
     pub(super) fn enter(&self, key: Key) -> &Slot {
-        self.bank.enter();
+        self.state.enter(self.bank.slots());
         self.slot(key.hash())
     }
 
@@ -218,7 +219,7 @@ impl<B: Backend> WaitTable<B> {
 
     #[cold]
     fn wake_among_all<T: ?Sized>(&self, location: *const T, tickets: &RangeInclusive<u64>) -> usize {
-        if !self.bank.is_current() {
+        if !self.state.is_current() {
             return 0;
         }
         let occupied = self.bank.slots().iter().filter(|slot| slot.look() != 0);
@@ -239,22 +240,22 @@ impl<B: Backend> WaitTable<B> {
     /// See [`raise_alert`](Self::raise_alert).
     #[inline(always)]
     pub(crate) fn alerts(&self) -> usize {
-        self.bank.state().alerts()
+        self.state.alerts()
     }
 
     /// Makes every primitive of this table that looks for alerts take its slow path, until the alert is lowered.
     pub(crate) fn raise_alert(&self) {
-        self.bank.state().raise_alert();
+        self.state.raise_alert();
     }
 
     pub(crate) fn lower_alert(&self) {
-        self.bank.state().lower_alert();
+        self.state.lower_alert();
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn wake_waiters(&self, hash: u32) -> usize {
-        if self.bank.is_current() { wake_chain::<B>(self.slot(hash)) } else { 0 }
+        if self.state.is_current() { wake_chain::<B>(self.slot(hash)) } else { 0 }
     }
 
     /// Wakes the thread that has waited longest on `key` by [`wait_if`](Self::wait_if); threads that wait on it in
@@ -266,7 +267,7 @@ impl<B: Backend> WaitTable<B> {
         let key = key.into();
         fence_before_look();
         let slot = self.slot(key.hash());
-        if slot.look() == 0 || !self.bank.is_current() { 0 } else { wake_one_of::<B>(slot, key) }
+        if slot.look() == 0 || !self.state.is_current() { 0 } else { wake_one_of::<B>(slot, key) }
     }
 }
 

@@ -51,23 +51,32 @@ fn explore_orders<R: Copy + Send + Sync + 'static, const N: usize>(
 ) {
     const { assert!(N >= 2, "one thread alone is no model") };
     for order in ["given", "reversed"] {
-        let mut builder = loom::model::Builder::new();
-        let bound = *builder.preemption_bound.get_or_insert(preemptions);
-        let executions = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let counter = std::sync::Arc::clone(&executions);
-        let start = Instant::now();
-        builder.check(move || {
-            counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            layby::model::begin();
-            run(roles);
-        });
-        let executions = executions.load(std::sync::atomic::Ordering::Relaxed);
-        let current = std::thread::current();
-        let name = current.name().unwrap_or("a model");
-        let seconds = start.elapsed().as_secs_f32();
-        println!("model {name}, {order} order: {bound} preemptions, {executions} executions, {seconds:.1} s");
+        explore_one(preemptions, &format!(", {order} order"), move || run(roles));
         roles.reverse();
     }
+}
+
+/// Explores a model that brings its own threads.
+pub(crate) fn explore_run(preemptions: usize, run: impl Fn() + Send + Sync + 'static) {
+    explore_one(preemptions, "", run);
+}
+
+fn explore_one(preemptions: usize, variant: &str, run: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = *builder.preemption_bound.get_or_insert(preemptions);
+    let executions = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counter = std::sync::Arc::clone(&executions);
+    let start = Instant::now();
+    builder.check(move || {
+        counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        layby::model::begin();
+        run();
+    });
+    let executions = executions.load(std::sync::atomic::Ordering::Relaxed);
+    let current = std::thread::current();
+    let name = current.name().unwrap_or("a model");
+    let seconds = start.elapsed().as_secs_f32();
+    println!("model {name}{variant}: {bound} preemptions, {executions} executions, {seconds:.1} s");
 }
 
 fn join_all<const N: usize>(threads: [JoinHandle<()>; N]) {

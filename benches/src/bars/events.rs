@@ -1,0 +1,45 @@
+//! EventCounts: one advance before a thousand waiters, and a pipeline.
+
+use super::measure::{Bound, Effort, Finding, against, ratios, with_free_cpus};
+use crate::crowd::{Broadcast, Crowd, Targeted};
+use crate::pipeline::{crossbeam, eventcounts, std_mpsc};
+
+/// Advances of one round; each is one waiter fewer.
+const ADVANCES: u64 = 20;
+const WAITERS: u64 = 1000;
+
+pub fn targeted_wake(effort: Effort) -> Vec<Finding> {
+    let rounds = effort.of_trials().rounds.min((WAITERS / ADVANCES) as usize - 1);
+    let (ours, theirs) = (Crowd::<Targeted>::gather(WAITERS), Crowd::<Broadcast>::gather(WAITERS));
+    let (mut woken, mut times) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for _ in 0..rounds {
+        let one = ours.advance(ADVANCES);
+        let all = theirs.advance(ADVANCES);
+        woken.push(one.sleeps_of_others as f64 / ADVANCES as f64);
+        times[0].push(one.time.as_secs_f64());
+        times[1].push(all.time.as_secs_f64());
+    }
+    vec![
+        Finding::new("EventCount, 1,000 values awaited: others woken", "an advance", Bound::AtMost(0.02), woken),
+        Finding::new(
+            "EventCount, 1,000 values awaited: speed",
+            "condvar broadcast",
+            Bound::AtLeast(20.0),
+            ratios(&times[1], &times[0]),
+        ),
+    ]
+}
+
+pub fn pipeline(effort: Effort) -> Vec<Finding> {
+    with_free_cpus(|| {
+        against(
+            "three-stage pipeline, ring of 1,024",
+            &mut eventcounts,
+            &mut [
+                ("crossbeam-channel", Bound::AtMost(1.0), &mut crossbeam),
+                ("std mpsc", Bound::AtMost(1.0), &mut std_mpsc),
+            ],
+            effort.in_long_slices(),
+        )
+    })
+}

@@ -1,0 +1,110 @@
+//! Measures every bar and says which are reached. See `--help`.
+
+use clap::Parser;
+use layby_bench::bars::measure::{Effort, Finding, Verdict};
+use layby_bench::bars::{GROUPS, Group, Record, table};
+use layby_bench::machine::Machine;
+use layby_bench::os;
+use layby_bench::table::Table;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// What layby must reach, measured on this machine.
+///
+/// Each bar is a ratio of two things measured in turns within this process: ours, theirs, theirs, ours, … The table
+/// shows the median ratio, the middle half of the rounds, the bar, and the verdict:
+///
+///   ok         the middle half of the rounds reaches the bar;
+///   SHORT      the middle half misses it;
+///   too noisy  the middle half straddles it, or the bar is about free CPUs and other programs used more than a
+///              tenth of them.
+///
+/// Exits with 1 if a bar falls short.
+#[derive(Parser)]
+#[command(name = "bars", verbatim_doc_comment)]
+struct Arguments {
+    /// Only the groups whose name contains this; may be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Show the groups of bars and leave
+    #[arg(long)]
+    list: bool,
+    /// Rounds for each pair: more of them make the middle half steadier
+    #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    rounds: u32,
+    /// Write every ratio of every round to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Measure one group here and print its findings as JSON: what `bars` itself starts for those on one CPU
+    #[arg(long, value_name = "NAME", hide = true)]
+    inside: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if arguments.list {
+        let mut table = Table::new(["group", "what it measures"]);
+        GROUPS.iter().for_each(|group| table.row([group.name, group.about]));
+        print!("{table}");
+        return ExitCode::SUCCESS;
+    }
+    let effort = Effort { rounds: arguments.rounds as usize, slice: Duration::from_millis(4) };
+    if let Some(group) = arguments.inside.as_ref().and_then(|name| GROUPS.iter().find(|group| group.name == name)) {
+        println!("{}", serde_json::to_string(&(group.measure)(effort)).expect("findings are plain data"));
+        return ExitCode::SUCCESS;
+    }
+    let wanted = |group: &&Group| {
+        arguments.only.is_empty() || arguments.only.iter().any(|name| group.name.contains(name.as_str()))
+    };
+    let groups: Vec<_> = GROUPS.iter().filter(wanted).collect();
+    if groups.is_empty() {
+        eprintln!("error: no group is called {}; --list shows them", arguments.only.join(" or "));
+        return ExitCode::from(2);
+    }
+    let machine = Machine::here(command_line());
+    println!("{}", machine.describe());
+    let begun = Instant::now();
+    let mut findings = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        eprintln!("[{}/{}] {}: {}", index + 1, groups.len(), group.name, group.about);
+        findings.extend(if group.on_one_cpu { on_one_cpu(group, &arguments) } else { (group.measure)(effort) });
+    }
+    print!("\n{}", table(&findings));
+    let count = |verdict| findings.iter().filter(|finding| finding.verdict() == verdict).count();
+    let (ok, short, noisy) = (count(Verdict::Ok), count(Verdict::Short), count(Verdict::TooNoisy));
+    println!("\n{ok} ok, {short} short, {noisy} too noisy, in {:.0} s", begun.elapsed().as_secs_f64());
+    let most_used = findings.iter().map(|finding| finding.used_by_others).fold(0.0, f64::max);
+    if noisy > 0 {
+        println!("other programs used up to {:.0} % of the CPUs", most_used * 100.0);
+        println!("too noisy: run it again when nothing else runs, or with more --rounds");
+    }
+    if let Some(path) = &arguments.record {
+        let record = Record { machine, findings };
+        let json = serde_json::to_string(&record).expect("a record is plain data");
+        if let Err(error) = std::fs::write(path, json) {
+            eprintln!("error: cannot write {}: {error}", path.display());
+            return ExitCode::from(2);
+        }
+    }
+    if short > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Measures in a process of its own.
+fn on_one_cpu(group: &Group, arguments: &Arguments) -> Vec<Finding> {
+    let output = os::on_one_cpu(|| {
+        let program = std::env::current_exe().expect("a program knows where it is");
+        let rounds = arguments.rounds.to_string();
+        Command::new(program).args(["--rounds", &rounds, "--inside", group.name]).stderr(Stdio::inherit()).output()
+    });
+    let output = output.expect("a program can start itself");
+    assert!(output.status.success(), "{} failed: {}", group.name, output.status);
+    serde_json::from_slice(&output.stdout).expect("findings as JSON")
+}
+
+fn command_line() -> String {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    format!("cargo run --release -p layby-bench --bin bars -- {}", arguments.join(" "))
+        .trim_end_matches([' ', '-'])
+        .to_string()
+}

@@ -1,0 +1,106 @@
+//! The paper's benchmark with every peer in it. See `--help`.
+
+use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
+use layby_bench::machine::Machine;
+use layby_bench::semabench::arguments::{self, Arguments, Plan};
+use layby_bench::semabench::progress::Progress;
+use layby_bench::semabench::record::Record;
+use layby_bench::semabench::trial::Trial;
+use layby_bench::semabench::{figure, report};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// What a shell reports of a program that Ctrl-C ended.
+const ENDED_BY_CTRL_C: u8 = 130;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if arguments.list {
+        print!("{}", arguments::list());
+        return ExitCode::SUCCESS;
+    }
+    let plan = match Plan::of(&arguments) {
+        Ok(plan) => plan,
+        Err(complaint) => Arguments::command().error(ErrorKind::InvalidValue, complaint).exit(),
+    };
+    // Before the measurement: better to complain now than in two minutes.
+    if let Err(error) = std::fs::create_dir_all(&arguments.output) {
+        let complaint = format!("cannot make the directory {}: {error}", arguments.output.display());
+        Arguments::command().error(ErrorKind::Io, complaint).exit();
+    }
+    let installed = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(ENDED_BY_CTRL_C.into());
+        }
+    });
+    if let Err(error) = installed {
+        eprintln!("warning: Ctrl-C will lose what was measured: {error}");
+    }
+    let record = measure(&plan);
+    if record.runs.is_empty() {
+        eprintln!("interrupted before the first run was over: nothing to show");
+        return ExitCode::from(ENDED_BY_CTRL_C);
+    }
+    println!("{}", report::throughput(&record));
+    if let Err(complaint) = write_all(&record, &arguments.output) {
+        eprintln!("error: {complaint}");
+        return ExitCode::FAILURE;
+    }
+    println!("Figure, all tables and the raw record: {}", arguments.output.join("semabench.png").display());
+    println!("also semabench.svg, semabench.md (fairness, waits, context switches, CPU time), .csv, .json, runs.csv");
+    if INTERRUPTED.load(Ordering::Relaxed) {
+        println!("Interrupted: {} of {} runs were measured.", record.runs.len(), plan.trials());
+        return ExitCode::from(ENDED_BY_CTRL_C);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Runs everything once, then once more, and so on: an interrupted measurement then has some of all.
+fn measure(plan: &Plan) -> Record {
+    let given: Vec<_> = std::env::args().skip(1).collect();
+    let separator = if given.is_empty() { "" } else { " -- " };
+    let command = format!("cargo run --release --example semabench{separator}{}", given.join(" "));
+    let machine = Machine::here(command);
+    println!("{}", machine.describe());
+    let mut record = Record { machine, interval_seconds: plan.interval.as_secs_f64(), runs: Vec::new() };
+    eprintln!(
+        "{} contenders, T = {:?}, {} runs of {:.0} ms of each; Ctrl-C stops and keeps what was measured\n",
+        plan.contenders.len(),
+        plan.threads,
+        plan.runs,
+        plan.interval.as_secs_f64() * 1e3,
+    );
+    let mut progress = Progress::start(plan);
+    'all: for round in 1..=plan.runs {
+        for (threads, contender) in plan.cells() {
+            progress.running(contender.name, threads, round);
+            let trial = Trial { threads, interval: plan.interval, pinning: plan.pinning, interrupted: &INTERRUPTED };
+            let Some(outcome) = (contender.run)(&trial) else { break 'all };
+            record.add(contender, threads, outcome);
+            progress.ran(&record);
+        }
+    }
+    progress.finish();
+    record
+}
+
+fn write_all(record: &Record, directory: &Path) -> Result<(), String> {
+    let svg = figure::svg(record);
+    let json = serde_json::to_string(record).map_err(|error| error.to_string())?;
+    let files = [
+        ("semabench.json", json.into_bytes()),
+        ("semabench.csv", report::csv(record).into_bytes()),
+        ("runs.csv", report::runs_csv(record).into_bytes()),
+        ("semabench.md", report::markdown(record).into_bytes()),
+        ("semabench.png", figure::png(&svg)?),
+        ("semabench.svg", svg.into_bytes()),
+    ];
+    for (name, content) in files {
+        let path = directory.join(name);
+        std::fs::write(&path, content).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! The benchmarks of layby.
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `cargo run --release --example semabench` | the paper's benchmark with every peer: figure, tables, raw record |
+//! | `cargo run --release -p layby-bench --bin bars` | what the crate must reach, as ratios, with a verdict for each |
+//! | `cargo bench -p layby-bench` | criterion benches of the single operations |
+//! | `cargo run --release -p layby-bench --bin benchmarks-md` | makes BENCHMARKS.md from the records in `benches/record/` |
+
+pub mod bars;
+pub mod contender;
+pub mod crowd;
+pub mod herd;
+pub mod losses;
+pub mod machine;
+pub mod mt19937;
+pub mod os;
+pub mod pipeline;
+pub mod semabench;
+pub mod table;
+pub mod workload;

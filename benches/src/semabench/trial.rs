@@ -1,0 +1,293 @@
+//! One run of one contender: some threads for some time.
+
+use crate::contender::{Aligned, Exclusion};
+use crate::mt19937::Mt19937;
+use crate::os::{self, Usage};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Where threads may run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum, Serialize, Deserialize)]
+pub enum Pinning {
+    /// Where the scheduler puts them.
+    #[default]
+    None,
+    /// Thread i on CPU i, round and round.
+    Spread,
+    /// All on one CPU.
+    One,
+}
+
+/// What to run.
+pub struct Trial<'a> {
+    pub threads: usize,
+    pub interval: Duration,
+    pub pinning: Pinning,
+    /// Set from outside to give up.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    pub seconds: f64,
+    /// Operations of each thread within the interval.
+    pub counts: Vec<u64>,
+    /// Of all threads together, as the operating system counts it.
+    pub cpu_seconds: f64,
+    pub voluntary_switches: u64,
+    /// Time from asking to being inside, of one take in 32.
+    pub wait: Wait,
+    /// The longest time for which some thread was seen not to move: at least this long, as it is looked at only every
+    /// 10 ms. A sample of the takes would miss the one that starves.
+    pub standstill_ns: u64,
+}
+
+/// Quantiles in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Wait {
+    pub samples: u64,
+    pub p50: u64,
+    pub p99: u64,
+    pub p999: u64,
+    pub max: u64,
+}
+
+impl Wait {
+    fn of(histogram: &Histogram<u64>) -> Self {
+        Self {
+            samples: histogram.len(),
+            p50: histogram.value_at_quantile(0.5),
+            p99: histogram.value_at_quantile(0.99),
+            p999: histogram.value_at_quantile(0.999),
+            max: histogram.max(),
+        }
+    }
+}
+
+impl Outcome {
+    pub fn operations(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    pub fn per_second(&self) -> f64 {
+        self.operations() as f64 / self.seconds
+    }
+
+    /// 1 if all threads did the same.
+    pub fn min_over_max(&self) -> f64 {
+        let max = self.counts.iter().max().copied().unwrap_or(0);
+        let min = self.counts.iter().min().copied().unwrap_or(0);
+        if max == 0 { 0.0 } else { min as f64 / max as f64 }
+    }
+
+    /// Jain's index: 1 if all threads did the same, 1/T if one did all.
+    pub fn jain(&self) -> f64 {
+        let sum = self.operations() as f64;
+        let squares: f64 = self.counts.iter().map(|&count| (count as f64).powi(2)).sum();
+        if squares == 0.0 { 0.0 } else { sum * sum / (self.counts.len() as f64 * squares) }
+    }
+
+    pub fn longest_wait_ns(&self) -> u64 {
+        self.wait.max.max(self.standstill_ns)
+    }
+
+    pub fn cpu_seconds_per_million(&self) -> f64 {
+        self.cpu_seconds * 1e6 / self.operations().max(1) as f64
+    }
+
+    pub fn switches_per_operation(&self) -> f64 {
+        self.voluntary_switches as f64 / self.operations().max(1) as f64
+    }
+}
+
+const WARM_UP: u32 = 0;
+const MEASURE: u32 = 1;
+const STOP: u32 = 2;
+
+/// One take in this many is timed: two looks at the clock cost as much as an uncontended take. A power of two.
+const TAKES_PER_SAMPLE: u32 = 32;
+
+/// How often the threads' counters are looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long all threads may need for their first operation. An unfair contender may let one starve for as long as it is
+/// measured; then the clock starts without it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+struct Arena<E> {
+    exclusion: Aligned<E>,
+    generator: Aligned<UnsafeCell<Mt19937>>,
+    phase: Aligned<AtomicU32>,
+    counts: Vec<Aligned<AtomicU64>>,
+}
+
+// SAFETY: the generator is touched only inside the exclusion.
+unsafe impl<E: Sync> Sync for Arena<E> {}
+
+/// Runs a trial; `None` if it was interrupted.
+pub fn run<E: Exclusion>(trial: &Trial<'_>) -> Option<Outcome> {
+    let arena = Arena {
+        exclusion: Aligned(E::new()),
+        generator: Aligned(UnsafeCell::new(Mt19937::new(1))),
+        phase: Aligned(AtomicU32::new(WARM_UP)),
+        counts: (0..trial.threads).map(|_| Aligned::default()).collect(),
+    };
+    let cpus = os::allowed_cpus();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..trial.threads)
+            .map(|index| {
+                let (arena, cpus) = (&arena, &cpus);
+                scope.spawn(move || {
+                    match trial.pinning {
+                        Pinning::None => true,
+                        Pinning::Spread => os::confine_to(&[cpus[index % cpus.len()]]),
+                        Pinning::One => os::confine_to(&cpus[..1]),
+                    };
+                    contend(arena, index)
+                })
+            })
+            .collect();
+        let observation = observe(trial, &arena);
+        arena.phase.0.store(STOP, Ordering::Relaxed);
+        let mut waits = new_histogram();
+        let mut usage = Usage::default();
+        for thread in threads {
+            let (histogram, used) = thread.join().expect("a thread of the benchmark panicked");
+            waits.add(&histogram).expect("the same bounds");
+            usage.cpu += used.cpu;
+            usage.voluntary_switches += used.voluntary_switches;
+        }
+        let Observation { seconds, counts, standstill } = observation?;
+        Some(Outcome {
+            seconds,
+            counts,
+            cpu_seconds: usage.cpu.as_secs_f64(),
+            voluntary_switches: usage.voluntary_switches,
+            wait: Wait::of(&waits),
+            standstill_ns: standstill.as_nanos() as u64,
+        })
+    })
+}
+
+fn new_histogram() -> Histogram<u64> {
+    const AN_HOUR_NS: u64 = 3_600_000_000_000;
+    Histogram::new_with_bounds(1, AN_HOUR_NS, 2).expect("good bounds")
+}
+
+/// What one thread does.
+fn contend<E: Exclusion>(arena: &Arena<E>, index: usize) -> (Histogram<u64>, Usage) {
+    let mut private = Mt19937::new(index as u32 + 2);
+    let mut histogram = new_histogram();
+    let mut usage_before = None;
+    let mut count = 0;
+    // SAFETY: called only inside the exclusion.
+    let step_shared = || unsafe { (*arena.generator.0.get()).step() };
+    loop {
+        match arena.phase.0.load(Ordering::Relaxed) {
+            STOP => break,
+            MEASURE if usage_before.is_none() => {
+                histogram.reset();
+                usage_before = Some(os::thread_usage());
+            }
+            _ => {}
+        }
+        if black_box(private.step()).is_multiple_of(TAKES_PER_SAMPLE) {
+            let asked = Instant::now();
+            let inside = arena.exclusion.0.exclusively(|| {
+                let inside = Instant::now();
+                black_box(step_shared());
+                inside
+            });
+            histogram.saturating_record((inside - asked).as_nanos() as u64);
+        } else {
+            black_box(arena.exclusion.0.exclusively(step_shared));
+        }
+        count += 1;
+        arena.counts[index].0.store(count, Ordering::Relaxed);
+    }
+    let usage = usage_before.map_or_else(Usage::default, |before| os::thread_usage().since(before));
+    (histogram, usage)
+}
+
+struct Observation {
+    seconds: f64,
+    counts: Vec<u64>,
+    standstill: Duration,
+}
+
+/// Starts the clock when all threads are running, and watches them until it stops.
+fn observe<E>(trial: &Trial<'_>, arena: &Arena<E>) -> Option<Observation> {
+    let counts = || -> Vec<u64> { arena.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).collect() };
+    let begun = Instant::now();
+    let warm_up = (trial.interval / 10).clamp(Duration::from_millis(5), Duration::from_secs(1));
+    while begun.elapsed() < warm_up || (counts().contains(&0) && begun.elapsed() < PATIENCE) {
+        std::thread::sleep(Duration::from_millis(1));
+        if trial.interrupted.load(Ordering::Relaxed) {
+            return None;
+        }
+    }
+    let start = Instant::now();
+    let before = counts();
+    arena.phase.0.store(MEASURE, Ordering::Relaxed);
+    let mut seen: Vec<_> = before.iter().map(|&count| (count, start)).collect();
+    let mut standstill = Duration::ZERO;
+    loop {
+        let left = trial.interval.saturating_sub(start.elapsed());
+        std::thread::sleep(left.min(LOOK));
+        if trial.interrupted.load(Ordering::Relaxed) {
+            return None;
+        }
+        let (now, current) = (Instant::now(), counts());
+        for (last, &count) in seen.iter_mut().zip(&current) {
+            if last.0 == count {
+                standstill = standstill.max(now - last.1);
+            } else {
+                *last = (count, now);
+            }
+        }
+        if now - start >= trial.interval {
+            let counts = current.iter().zip(&before).map(|(after, before)| after - before).collect();
+            return Some(Observation { seconds: (now - start).as_secs_f64(), counts, standstill });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(counts: &[u64]) -> Outcome {
+        Outcome {
+            seconds: 2.0,
+            counts: counts.to_vec(),
+            cpu_seconds: 1.0,
+            voluntary_switches: 0,
+            wait: Wait::default(),
+            standstill_ns: 0,
+        }
+    }
+
+    #[test]
+    fn fairness_of_equals_is_one_and_of_a_tyrant_one_in_t() {
+        assert_eq!((outcome(&[5, 5, 5, 5]).jain(), outcome(&[5, 5, 5, 5]).min_over_max()), (1.0, 1.0));
+        assert_eq!((outcome(&[8, 0, 0, 0]).jain(), outcome(&[8, 0, 0, 0]).min_over_max()), (0.25, 0.0));
+        assert_eq!(outcome(&[6, 4]).per_second(), 5.0);
+    }
+
+    #[test]
+    fn an_interrupted_trial_has_no_outcome() {
+        let interrupted = AtomicBool::new(true);
+        let trial = Trial {
+            threads: 2,
+            interval: Duration::from_secs(3600),
+            pinning: Pinning::None,
+            interrupted: &interrupted,
+        };
+        assert!(run::<crate::contender::locks::StdMutex>(&trial).is_none());
+    }
+}
