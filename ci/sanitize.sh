@@ -15,7 +15,8 @@ symbolizer=$(command -v llvm-symbolizer-22 || command -v addr2line || true)
 options=${symbolizer:+external_symbolizer_path=$symbolizer}
 # The fork test starts threads in the child, of which ThreadSanitizer dies unless told not to.
 export TSAN_OPTIONS="$options:die_after_fork=0:${TSAN_OPTIONS:-}"
-export ASAN_OPTIONS="$options:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}"
+# Leaks are not looked for: lingering waits ask for a table that is never dropped, so the tests leak theirs.
+export ASAN_OPTIONS="$options:detect_stack_use_after_return=1:detect_leaks=0:${ASAN_OPTIONS:-}"
 
 export LAYBY_TEST_SCALE=${LAYBY_TEST_SCALE:-4} # every access costs several
 
@@ -47,14 +48,19 @@ seeded() {
     echo "found: $report"
 }
 
+# ThreadSanitizer queues a signal until the thread is in a function that it intercepts; a thread on its way into a futex
+# call, which it does not intercept, then sleeps with its wake-up in that queue. Seen once in 13,000 rounds; never without.
+untestable=a_handler_wakes_its_own_sleeping_thread
+
 suite() {
-    say "the suite under the $1 sanitizer"
-    local skip=()
-    if [ "$1" = thread ] && [ $# = 1 ]; then
-        echo "SKIPPED: a_handler_wakes_a_sleeping_thread: ThreadSanitizer holds signals back while a thread is in a system call"
-        skip=(-- --skip a_handler_wakes_a_sleeping_thread)
+    local sanitizer=$1 skip=()
+    shift
+    say "the suite under the $sanitizer sanitizer"
+    if [ "$sanitizer" = thread ] && [[ " $* " != *" -- "* ]]; then
+        echo "SKIPPED: $untestable: ThreadSanitizer may hold a signal back while its thread falls asleep"
+        skip=(-- --skip "$untestable")
     fi
-    sanitized "$1" test "${@:2}" "${skip[@]}"
+    sanitized "$sanitizer" test "$@" "${skip[@]}"
 }
 
 case ${1:-all} in

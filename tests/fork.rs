@@ -8,7 +8,7 @@
 
 #![cfg(all(
     any(target_os = "linux", target_os = "android"),
-    not(any(layby_loom, layby_shuttle, layby_park, layby_no_fork_and_signals))
+    not(any(layby_loom, layby_shuttle, layby_park, layby_no_fork))
 ))]
 #![allow(unsafe_code, reason = "fork, waitpid and _exit")]
 

@@ -1,10 +1,7 @@
 //! Promise 10: a signal handler may wake, whatever its thread was in the middle of. Where the platform's own backend is
 //! `Park` that is promised only while nobody sleeps, so this is for Linux.
 
-#![cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    not(any(layby_loom, layby_shuttle, layby_park, layby_no_fork_and_signals))
-))]
+#![cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle, layby_park))))]
 #![allow(unsafe_code, reason = "sigaction and pthread_kill")]
 
 mod common;
@@ -47,45 +44,53 @@ impl Target {
     }
 }
 
-#[test]
-fn a_handler_wakes_a_sleeping_thread() {
-    static RAISED: AtomicUsize = AtomicUsize::new(0);
-    extern "C" fn raise(_: libc::c_int) {
-        RAISED.fetch_add(1, Ordering::Relaxed);
-        location_wake_all(&RAISED);
-    }
-    let _watchdog = watchdog();
-    install(libc::SIGUSR1, raise);
+/// A location with a handler that raises it and wakes whoever waits for that. Each test has a signal of its own.
+macro_rules! raised_by {
+    ($signal:expr) => {{
+        static RAISED: AtomicUsize = AtomicUsize::new(0);
+        extern "C" fn raise(_: libc::c_int) {
+            RAISED.fetch_add(1, Ordering::Relaxed);
+            location_wake_all(&RAISED);
+        }
+        install($signal, raise);
+        &RAISED
+    }};
+}
+
+/// In each round a thread waits until `raised` is more than it was. When it is about to sleep, `interrupt` is called with
+/// it, and must end the wait.
+fn rounds_of_sleep(raised: &AtomicUsize, interrupt: impl Fn(Target)) {
     for round in 0..scaled(200) {
-        let seen = Tally::new();
+        let evaluations = Tally::new();
+        let (send, receive) = std::sync::mpsc::channel();
         thread::scope(|s| {
             s.spawn(|| {
-                wait_until(&RAISED, || {
-                    seen.add();
-                    RAISED.load(Ordering::Relaxed) > round
+                send.send(Target::this_thread()).unwrap();
+                wait_until(raised, || {
+                    evaluations.add();
+                    raised.load(Ordering::Relaxed) > round
                 });
             });
-            seen.reaches(2);
-            Target::this_thread().interrupt(libc::SIGUSR1);
+            let sleeper = receive.recv().unwrap();
+            // The second evaluation is made with the element published.
+            evaluations.reaches(2);
+            interrupt(sleeper);
         });
     }
-    // And its own thread: the handler runs on top of the wait that it ends.
-    let raised = RAISED.load(Ordering::Relaxed);
-    let evaluations = &Tally::new();
-    thread::scope(|s| {
-        let (send, receive) = std::sync::mpsc::channel();
-        s.spawn(move || {
-            send.send(Target::this_thread().0).unwrap();
-            wait_until(&RAISED, || {
-                evaluations.add();
-                RAISED.load(Ordering::Relaxed) > raised
-            });
-        });
-        let sleeper = Target(receive.recv().unwrap());
-        evaluations.reaches(2);
-        sleeper.interrupt(libc::SIGUSR1);
-    });
-    assert_eq!(global().wake_all(&RAISED), 0);
+    assert_eq!(global().wake_all(raised), 0);
+}
+
+#[test]
+fn a_handler_wakes_a_sleeping_thread() {
+    let _watchdog = watchdog();
+    rounds_of_sleep(raised_by!(libc::SIGUSR1), |_| Target::this_thread().interrupt(libc::SIGUSR1));
+}
+
+/// The handler runs on top of the wait that it ends.
+#[test]
+fn a_handler_wakes_its_own_sleeping_thread() {
+    let _watchdog = watchdog();
+    rounds_of_sleep(raised_by!(libc::SIGALRM), |sleeper| sleeper.interrupt(libc::SIGALRM));
 }
 
 /// Interrupts a thread at every place of its pushes, picks, withdrawals and wake-ups, with a handler that wakes the very
@@ -115,7 +120,7 @@ fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
         let interrupted = [(); 2].map(|()| {
             let send = send.clone();
             s.spawn(move || {
-                send.send(Target::this_thread().0).unwrap();
+                send.send(Target::this_thread()).unwrap();
                 while !stopped() {
                     let soon = Instant::now() + Duration::from_micros(5);
                     TABLE.wait_until_deadline(&TABLE, soon, || false);
@@ -128,7 +133,7 @@ fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
         });
         // A bystander, to be picked up and put back, and to be woken at the end.
         s.spawn(|| TABLE.wait_until(neighbour, stopped));
-        let targets: Vec<_> = receive.iter().take(2).map(Target).collect();
+        let targets: Vec<_> = receive.iter().take(2).collect();
         for round in 1..=scaled(2000) {
             targets[round % 2].interrupt(libc::SIGUSR2);
             // Signals of one kind are not queued, so one at a time.
