@@ -3,6 +3,7 @@
 #
 #   ci/model.sh                 all of it
 #   ci/model.sh models          the loom models only
+#   ci/model.sh explorer        the independent explorer of the line's protocol only
 #   ci/model.sh shuttle         shuttle only
 #   ci/model.sh mutants [NAME…] all mutants, or those named
 #
@@ -41,14 +42,10 @@ relaxed_put_back        | loom_pick      | newcomers_while_a_picker_is_at_work
 relaxed_newcomers       | loom_pick      | newcomers_while_a_picker_is_at_work
 relaxed_flush           | loom_pick      | newcomers_while_a_picker_is_at_work
 no_flush                | loom_pick      | a_picker_of_x_against_a_notifier_of_y
-no_flush                | shuttle_table  | relay_at_random
-no_flush                | shuttle_table  | relay_by_pct
 flush_ignored           | loom_pick      | a_picker_of_x_against_a_notifier_of_y
 gives_up_when_busy      | loom_pick      | a_picker_of_x_against_a_picker_of_y
 no_flush_asked          | loom_pick      | two_withdrawals
 keeps_wake              | loom_pick      | a_wake_of_one_against_a_thread_that_does_not_wait
-keeps_wake              | shuttle_table  | permits_at_random
-keeps_wake              | shuttle_table  | permits_by_pct
 blind_timeout           | loom_timeout   | wait_until_deadline_against_notify
 timeout_hides_wake      | loom_timeout   | wait_if_deadline_against_wake_one
 relaxed_timeout_refused | loom_timeout   | location_wait_deadline_against_wake_one
@@ -80,6 +77,15 @@ in_world() { # loom or shuttle, cargo arguments…
 run_models() {
     echo "== loom models"
     in_world loom test --release --test 'loom_*' -- --nocapture
+}
+
+run_explorer() {
+    echo "== explorer of the line's protocol"
+    if command -v python3 >/dev/null; then
+        python3 ci/abandon_model.py
+    else
+        echo "SKIPPED: explorer: python3 is not to be had here"
+    fi
 }
 
 run_shuttle() {
@@ -138,7 +144,8 @@ run_mutants() { # names, or none for all
 what=${1:-all}
 test $# = 0 || shift
 case $what in
-all) run_models && run_shuttle && run_mutants ;;
+all) run_explorer && run_models && run_shuttle && run_mutants ;;
+explorer) run_explorer ;;
 models) run_models ;;
 shuttle) run_shuttle ;;
 mutants) run_mutants "$@" ;;

@@ -58,9 +58,18 @@ fn explore<const N: usize>(preemptions: usize, deadlines: Deadlines, permits: u6
                 permits.cast_signed() + change,
                 "permits were lost or made"
             );
+            assert_no_trace(semaphore);
         });
         roles.reverse();
     }
+}
+
+/// Nothing is left of abandoned tickets: the semaphore can be moved, away from any marker, and still counts right.
+fn assert_no_trace(semaphore: Arc<Semaphore>) {
+    let moved = Arc::try_unwrap(semaphore).expect("all threads have ended");
+    let available = moved.available();
+    moved.post();
+    assert!(moved.try_take_many(available + 1), "abandoned tickets were left in line");
 }
 
 fn take(semaphore: &Semaphore) -> i64 {
@@ -212,6 +221,7 @@ fn two_leave_together_before_a_taker() {
         semaphore.post();
         taker.join().unwrap();
         assert_eq!((semaphore.waiters(), semaphore.available()), (0, 0));
+        assert_no_trace(semaphore);
     });
 }
 

@@ -21,8 +21,12 @@ const SCHEDULES: usize = 3_000;
 const DEPTH: usize = 4;
 
 fn check(model: fn()) {
-    shuttle::check_random(model, SCHEDULES);
-    shuttle::check_pct(model, SCHEDULES, DEPTH);
+    let run = move || {
+        layby::model::begin();
+        model();
+    };
+    shuttle::check_random(run, SCHEDULES);
+    shuttle::check_pct(run, SCHEDULES, DEPTH);
 }
 
 /// A semaphore, and how many permits takers have got and kept.
