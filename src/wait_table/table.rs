@@ -12,7 +12,7 @@ use crate::sys::{Backend, Native, deadline};
 use core::{fmt, marker::PhantomData, ops::RangeInclusive};
 use std::time::{Duration, Instant};
 
-/// A table of wait chains: of one's own, or [the global one](super::global).
+/// A table of wait chains: of one's own, or [the global one](super::global()).
 ///
 /// A table of one's own shares its slots with nobody, so that strangers' waits cannot cause spurious wake-ups; and it
 /// can be of any size, down to the one slot that forces every collision in a test.
