@@ -30,8 +30,9 @@
 //! out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
 //!
 //! A limit: a marker names its line by the address. If the line was freed, and another made in its place, and that one has
-//! a marker with the ticket that we granted, all while our call returns, we take that marker for ours, and the other line
-//! lets somebody go before its turn. `ci/abandon_model.py` shows it ("a stale post").
+//! a marker with the ticket that we granted, all while our call returns, we take that marker. We see that the ticket is not
+//! granted there and settle it as its abandoner would; but if that line too is freed in that very moment, we touch it when it
+//! is gone. `ci/abandon_model.py` has what such a stale post would do without the check.
 //!
 //! # Near and far
 //!
@@ -247,7 +248,7 @@ impl<H: Home> Line<H> {
     #[cold]
     fn wait(&self, last: Word, deadline: Option<Instant>) -> bool {
         let place = || distance(self.grant.load(Ordering::Relaxed), last);
-        let stay_awake = || spin_policy::stay_awake_until(|| self.is_granted(last), || place() <= 0);
+        let stay_awake = || spin_policy::stay_awake_until(deadline, || self.is_granted(last), || place() <= 0);
         let sleep_until =
             |condition: &dyn Fn() -> bool| H::table().wait_until_at(key_of(self, last), deadline, condition, || false);
         if stay_awake() {

@@ -85,13 +85,17 @@ std::thread_local! {
     static IN_VAIN: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
 }
 
-/// Looks until `ready` or until it does not pay any more; returns the last look.
-pub(crate) fn spin_until(ready: impl FnMut() -> bool) -> bool {
-    stay_awake_until(ready, || true)
+/// Looks until `ready`, until the deadline, or until it does not pay any more; returns the last look.
+pub(crate) fn spin_until(deadline: Option<Instant>, ready: impl FnMut() -> bool) -> bool {
+    stay_awake_until(deadline, ready, || true)
 }
 
 /// As [`spin_until`], for one who is `next` in line; as long as it is not, it lets others run between its looks.
-pub(crate) fn stay_awake_until(mut ready: impl FnMut() -> bool, mut next: impl FnMut() -> bool) -> bool {
+pub(crate) fn stay_awake_until(
+    deadline: Option<Instant>,
+    mut ready: impl FnMut() -> bool,
+    mut next: impl FnMut() -> bool,
+) -> bool {
     if cfg!(any(layby_loom, layby_shuttle)) || super::cpus::count() == 1 {
         return ready();
     }
@@ -127,8 +131,12 @@ pub(crate) fn stay_awake_until(mut ready: impl FnMut() -> bool, mut next: impl F
                 return true;
             }
         }
-        if start.elapsed() >= limit {
+        let now = Instant::now();
+        if now.duration_since(start) >= limit {
             IN_VAIN.set(in_vain.wrapping_add(1));
+            return ready();
+        }
+        if deadline.is_some_and(|at| at <= now) {
             return ready();
         }
     }
