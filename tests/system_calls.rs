@@ -65,6 +65,8 @@ fn none_for_an_element_whose_owner_has_timed_out() {
     counting_backend!(Gone);
     let _watchdog = watchdog();
     let table = leaked::<Gone>();
+    // Without a deadline: one that had passed already would end the wait before it publishes anything.
+    table.location_wait(table);
     let deadline = Instant::now() + Duration::from_millis(1);
     while table.location_wait_deadline(table, deadline) != WaitOutcome::TimedOut {}
     assert_eq!(table.wake_all(table), 1, "the element lingers");
