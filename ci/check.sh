@@ -32,6 +32,7 @@ fi
 
 say "unsafe code"
 allowed='examples/pipeline/mod.rs
+src/debugger.rs
 src/mutex/condvar.rs
 src/mutex/guards.rs
 src/sync/mod.rs

@@ -20,7 +20,10 @@
 
 #![allow(unsafe_code)]
 
-use super::Key;
+use super::{
+    Key,
+    trace::{Stamp, Trace},
+};
 use crate::sync::{
     atomic::{AtomicPtr, AtomicU32, Ordering},
     cell::UnsafeCell,
@@ -51,6 +54,7 @@ pub(super) struct Element {
     /// The next older element of the chain. The pop-stack's, once published.
     pub(super) succ: AtomicPtr<Element>,
     label: UnsafeCell<Option<Label>>,
+    pub(super) trace: Trace,
 }
 
 // SAFETY: `label` is written only by the owner while the element is on no chain, and read only by a thread that has the
@@ -65,8 +69,16 @@ impl Element {
                 gate: AtomicU32::new(WAITING),
                 succ: AtomicPtr::new(ptr::null_mut()),
                 label: UnsafeCell::new(label),
+                trace: Trace::unwritten(),
             }
         }
+    }
+
+    /// An element for one wait, which has slept before if `since` says so.
+    pub(super) fn attended(label: Label, since: Stamp) -> Self {
+        let element = Self::new(Some(label));
+        element.trace.begin(since, true);
+        element
     }
 
     /// Makes the element ready to be published again.
@@ -78,6 +90,7 @@ impl Element {
         self.gate.store(WAITING, Ordering::Relaxed);
         // SAFETY: by the caller's promise nobody else can reach the element.
         self.label.with_mut(|slot| unsafe { *slot = Some(label) });
+        self.trace.begin(Stamp::NONE, false);
     }
 
     /// What the element waits for.
@@ -96,6 +109,12 @@ impl Element {
         self.gate.load(unless_mutant!("relaxed_is_notified", Acquire)) == NOTIFIED
     }
 
+    /// Whether the owner sleeps, or is on its way to or from sleep; for reports.
+    pub(super) fn is_asleep(&self) -> bool {
+        // Ordering: acquire; matches the release in `wait`: the time is stamped.
+        self.gate.load(Ordering::Acquire) == SLEEPING
+    }
+
     /// Waits until notified (`true`) or until the deadline has passed (`false`); spins a little before it sleeps, if it
     /// may.
     ///
@@ -104,11 +123,12 @@ impl Element {
         if may_spin && spin_policy::look_until(deadline, || self.is_notified()) {
             return true;
         }
-        // Ordering: nothing to release; acquire on failure, as in `is_notified`.
+        self.trace.stamp();
+        // Ordering: release, for `is_asleep` alone; acquire on failure, as in `is_notified`.
         let refused = unless_mutant!("relaxed_sleep_refused", Acquire);
         if mutant!("blind_sleep") {
             self.gate.store(SLEEPING, Ordering::Relaxed);
-        } else if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Relaxed, refused).is_err() {
+        } else if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Release, refused).is_err() {
             return true;
         }
         loop {

@@ -19,7 +19,8 @@ use super::{
     Key, WaitOutcome, WaitTable,
     element::{Element, Label},
     pop_stack::Slot,
-    publication::{published, withdraw},
+    publication::{Published, published, withdraw},
+    trace::Stamp,
 };
 use crate::sync::{const_outside_models, fence_after_publish, mutant, world_thread_local};
 use crate::sys::{Backend, Native, deadline, fork, process_exit};
@@ -88,7 +89,10 @@ impl Local {
 
     /// Waits on the published element.
     fn wait<B: Backend>(&self, deadline: Option<Instant>) -> WaitOutcome {
-        if self.element.wait::<B>(deadline, true) {
+        self.element.trace.attend();
+        let notified = self.element.wait::<B>(deadline, true);
+        self.element.trace.leave();
+        if notified {
             self.place.set(None);
             WaitOutcome::Woken
         } else {
@@ -168,7 +172,8 @@ impl<B: Backend> WaitTable<B> {
             None => soon,
         };
         let label = Label { key, selectable: false };
-        let ((), notified) = published::<B, _>(self.enter(key), label, |element| element.wait(until, true));
+        let wait = |element: &Published<'_, B>| element.wait(until, true);
+        let ((), notified) = published(self.enter(key), label, Stamp::NONE, wait);
         if !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 }
