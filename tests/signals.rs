@@ -94,19 +94,19 @@ fn a_handler_wakes_its_own_sleeping_thread() {
 }
 
 /// Interrupts a thread at every place of its pushes, picks, withdrawals and wake-ups, with a handler that wakes the very
-/// same slot.
+/// same slot, or reports on it.
 ///
-/// Breaks (hangs) when a wake-up waits for another one, or for a picker.
+/// Breaks (hangs) when a wake-up or a report waits for another one, or for a picker.
 #[test]
 fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
     static SLOTS: Slots<1> = Slots::new();
     static TABLE: WaitTable = WaitTable::from_slots(&SLOTS);
     static HANDLED: Tally = Tally::new();
     extern "C" fn wake(_: libc::c_int) {
-        if HANDLED.get().is_multiple_of(2) {
-            TABLE.wake_all(&TABLE)
-        } else {
-            TABLE.wake_one(&TABLE)
+        match HANDLED.get() % 3 {
+            0 => TABLE.wake_all(&TABLE),
+            1 => TABLE.wake_one(&TABLE),
+            _ => TABLE.for_each_waiter(|waiter| assert_eq!(waiter.slot(), 0)),
         };
         HANDLED.add();
     }

@@ -38,5 +38,6 @@ pub(crate) fn on_signal<R: SignalSafe>(signal: i32) -> io::Result<()> {
 
 #[cfg(any(not(any(target_os = "linux", target_os = "android")), layby_park, layby_loom, layby_shuttle))]
 pub(crate) fn on_signal<R: SignalSafe>(_signal: i32) -> io::Result<()> {
+    let _unused: fn() = R::report;
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -25,14 +25,16 @@
 //! turn there:
 //!
 //! ```text
-//! report, x's and y's elements in hand      notifier of y
-//! visitor: prints, and waits for y
-//!                                           make y's condition true
-//!                                           slot is PICKED: leave FLUSH
-//! (waits for ever: it is itself the one who should wake y's waiters)
+//! report                              notifier                       waiter, who reads the pipe that is written to
+//!                                                                    publish e, sleep
+//! e is in hand
+//!                                     make e's condition true
+//!                                     slot is PICKED: leave FLUSH
+//! visitor: writes to the pipe, which is full
+//! (for ever)                                                         (for ever: only the report could wake it)
 //! ```
 //!
-//! A visitor need not even wait: writing to a full pipe, whose reader is on the chain, is enough. So what is in hand is
+//! Nor does a visitor need a pipe: it may itself wait for what the waiter would do next. So what is in hand is
 //! copied to the stack, as much as there is room for, and put back before the visitor sees it. The elements that were
 //! copied are marked with the report's number, and the next round copies the others. It ends after as many rounds as the
 //! first one found necessary, however many waiters come meanwhile.
