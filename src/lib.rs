@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod atomic;
+pub mod counters;
 #[cfg(not(any(layby_loom, layby_shuttle)))]
 mod debugger;
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]

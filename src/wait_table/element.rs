@@ -24,6 +24,7 @@ use super::{
     Key,
     trace::{Stamp, Trace},
 };
+use crate::counters::{self, Event};
 use crate::sync::{
     atomic::{AtomicPtr, AtomicU32, Ordering},
     cell::UnsafeCell,
@@ -172,6 +173,7 @@ impl Element {
                 (*gate).swap(NOTIFIED, order)
             }
         };
+        counters::count(Event::Wake);
         if cfg!(any(debug_assertions, layby_loom, layby_shuttle)) {
             assert_ne!(before, NOTIFIED, "an element was notified twice");
         }

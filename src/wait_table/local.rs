@@ -22,6 +22,7 @@ use super::{
     publication::{Published, published, withdraw},
     trace::Stamp,
 };
+use crate::counters::{self, Event};
 use crate::sync::{const_outside_models, fence_after_publish, mutant, world_thread_local};
 use crate::sys::{Backend, Native, deadline, fork, process_exit};
 use core::{cell::Cell, fmt, marker::PhantomData, ptr};
@@ -89,6 +90,7 @@ impl Local {
 
     /// Waits on the published element.
     fn wait<B: Backend>(&self, deadline: Option<Instant>) -> WaitOutcome {
+        counters::count(Event::Wait);
         self.element.trace.attend();
         let notified = self.element.wait::<B>(deadline, true);
         self.element.trace.leave();

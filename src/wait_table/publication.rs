@@ -8,6 +8,7 @@ use super::{
     pop_stack::{Chain, Pick, Picked, Slot},
     trace::Stamp,
 };
+use crate::counters::{self, Event};
 use crate::sync::{fence_after_publish, hint, mutant};
 use crate::sys::{Backend, fork};
 use core::{cell::Cell, marker::PhantomData};
@@ -61,6 +62,7 @@ impl<B: Backend> Published<'_, B> {
     pub(super) fn wait(&self, deadline: Option<Instant>, may_spin: bool) {
         if self.generation == fork::generation() {
             self.waited.set(true);
+            counters::count(Event::Wait);
             self.element.wait::<B>(deadline, may_spin);
         }
     }

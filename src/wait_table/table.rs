@@ -8,6 +8,7 @@ use super::{
     publication::{published, wake_chain, wake_one_of, wake_those},
     trace::Stamp,
 };
+use crate::counters::{self, Event};
 use crate::sync::{fence_before_look, fence_before_look_seqcst, mutant};
 use crate::sys::{Backend, Native, deadline};
 use core::{fmt, marker::PhantomData, ops::RangeInclusive};
@@ -117,14 +118,18 @@ impl<B: Backend> WaitTable<B> {
     ) -> bool {
         let label = Label { key, selectable: false };
         let mut since = Stamp::NONE;
+        let mut woken = false;
         loop {
             if condition() {
                 return true;
             }
+            if woken {
+                counters::count(Event::FutileWake);
+            }
             if deadline::passed(deadline) {
                 return false;
             }
-            let (held, _) = published::<B, _>(self.enter(key), label, since, |element| {
+            let (held, notified) = published::<B, _>(self.enter(key), label, since, |element| {
                 // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
                 let held = !mutant!("no_ratify") && condition();
                 if !held {
@@ -136,6 +141,7 @@ impl<B: Backend> WaitTable<B> {
             if held {
                 return true;
             }
+            woken = notified;
         }
     }
 
