@@ -75,13 +75,6 @@ impl Element {
         }
     }
 
-    /// An element for one wait, which has slept before if `since` says so.
-    pub(super) fn attended(label: Label, since: Stamp) -> Self {
-        let element = Self::new(Some(label));
-        element.trace.begin(since, true);
-        element
-    }
-
     /// Makes the element ready to be published again.
     ///
     /// # Safety

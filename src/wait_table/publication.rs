@@ -28,7 +28,8 @@ pub(super) fn published<B: Backend, R>(
     since: Stamp,
     during: impl FnOnce(&Published<'_, B>) -> R,
 ) -> (R, bool) {
-    let element = Element::attended(label, since);
+    let element = Element::new(Some(label));
+    element.trace.begin(since, true);
     let published = Published::<B> {
         slot,
         label,

@@ -53,6 +53,7 @@ impl Trace {
     }
 
     /// By the owner, before it sleeps.
+    #[inline]
     pub(super) fn stamp(&self) {
         if self.since() == Stamp::NONE {
             self.since.store(clock::millis(), Ordering::Relaxed);
@@ -60,16 +61,19 @@ impl Trace {
     }
 
     /// By the owner of an element that may linger, when a wait on it begins.
+    #[inline]
     pub(super) fn attend(&self) {
         self.since.store(0, Ordering::Relaxed);
         self.attended.store(true, Ordering::Relaxed);
     }
 
     /// By the same, when the wait is over.
+    #[inline]
     pub(super) fn leave(&self) {
         self.attended.store(false, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(super) fn since(&self) -> Stamp {
         Stamp(self.since.load(Ordering::Relaxed))
     }
