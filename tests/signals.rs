@@ -9,6 +9,7 @@ mod common;
 use common::{Tally, eventually, scaled, watchdog};
 use layby::{
     Key, WaitTable, location_wake_all,
+    sema::Semaphore,
     wait_table::{Slots, global},
     wait_until,
 };
@@ -91,6 +92,28 @@ fn a_handler_wakes_a_sleeping_thread() {
 fn a_handler_wakes_its_own_sleeping_thread() {
     let _watchdog = watchdog();
     rounds_of_sleep(raised_by!(libc::SIGALRM), |sleeper| sleeper.interrupt(libc::SIGALRM));
+}
+
+/// A permit that comes by signal, at any moment of the take.
+#[test]
+fn a_handler_posts() {
+    static PERMITS: Semaphore = Semaphore::new(0);
+    extern "C" fn post(_: libc::c_int) {
+        PERMITS.post();
+    }
+    let _watchdog = watchdog();
+    install(libc::SIGHUP, post);
+    for _ in 0..scaled(200) {
+        let (send, receive) = std::sync::mpsc::channel();
+        thread::scope(|s| {
+            s.spawn(|| {
+                send.send(Target::this_thread()).unwrap();
+                PERMITS.take();
+            });
+            receive.recv().unwrap().interrupt(libc::SIGHUP);
+        });
+    }
+    assert_eq!(PERMITS.available(), 0);
 }
 
 /// Interrupts a thread at every place of its pushes, picks, withdrawals and wake-ups, with a handler that wakes the very
