@@ -1,4 +1,4 @@
-//! A program that hangs, and how to find out why: two threads lock two mutexes in opposite order, as threads do.
+//! A program that hangs, and how to find out why: two threads want two accounts, each in its own order.
 //!
 //! ```sh
 //! cargo run --example 07_who_waits
@@ -11,21 +11,23 @@
 //! gdb -p PID -batch -ex 'call (void)layby_dump_waiters_v0_1()'    # in any case
 //! ```
 
-use layby::{mutex::Mutex, sema::Semaphore};
-use std::{process::ExitCode, sync::Barrier, thread, time::Duration};
+use layby::sema::Semaphore;
+use std::{
+    process::ExitCode,
+    sync::{Arc, Barrier},
+    thread,
+    time::Duration,
+};
 
-static PARENTS: Mutex<u32> = Mutex::new(0);
-static CHILDREN: Mutex<u32> = Mutex::new(0);
-static BOTH_HOLD_ONE: Barrier = Barrier::new(2);
-static DONE: Semaphore = Semaphore::new(0);
+struct Account {
+    owner: &'static str,
+    access: Semaphore,
+}
 
-/// Locks one mutex, then the other; the other thread has it by then.
-fn transfer(from: &'static Mutex<u32>, to: &'static Mutex<u32>) {
-    let mut from = from.lock();
-    BOTH_HOLD_ONE.wait();
-    *from += 1;
-    *to.lock() += 1;
-    DONE.post();
+impl Account {
+    fn of(owner: &'static str) -> Arc<Self> {
+        Arc::new(Self { owner, access: Semaphore::new(1) })
+    }
 }
 
 fn main() -> ExitCode {
@@ -34,22 +36,32 @@ fn main() -> ExitCode {
         eprintln!("no report by signal: {error}");
     }
 
-    let spawn = |name: &str, from, to| {
-        thread::Builder::new().name(name.to_owned()).spawn(move || transfer(from, to)).expect("a thread")
-    };
-    spawn("down", &PARENTS, &CHILDREN);
-    spawn("up", &CHILDREN, &PARENTS);
+    let accounts = [Account::of("alice"), Account::of("bob")];
+    let done = Arc::new(Semaphore::new(0));
+    let both_hold_one = Arc::new(Barrier::new(2));
+    for (name, from, to) in [("there", 0, 1), ("back", 1, 0)] {
+        let (from, to) = (Arc::clone(&accounts[from]), Arc::clone(&accounts[to]));
+        let (done, both_hold_one) = (Arc::clone(&done), Arc::clone(&both_hold_one));
+        let transfer = move || {
+            let _from = from.access.acquire();
+            both_hold_one.wait();
+            let _to = to.access.acquire();
+            done.post();
+        };
+        thread::Builder::new().name(name.to_owned()).spawn(transfer).expect("a thread");
+    }
 
     // The watchdog.
-    if DONE.take_many_timeout(2, Duration::from_secs(1)) {
+    if done.take_many_timeout(2, Duration::from_secs(1)) {
         println!("nothing hangs");
         return ExitCode::FAILURE;
     }
     let waiters = layby::waiters();
     print!("{waiters}");
-    for (name, mutex) in [("PARENTS", &PARENTS), ("CHILDREN", &CHILDREN)] {
-        for waiter in waiters.iter().filter(|waiter| waiter.key().is_within(mutex)) {
-            println!("{name} is wanted by {}", waiter.thread_name().unwrap_or("a thread without a name"));
+    for account in &accounts {
+        for waiter in waiters.iter().filter(|waiter| waiter.key().is_within(&**account)) {
+            let thread = waiter.thread_name().unwrap_or("without a name");
+            println!("thread {thread} waits for the account of {}", account.owner);
         }
     }
     ExitCode::SUCCESS

@@ -321,18 +321,18 @@ fn pick_patiently(slot: &Slot) -> Pick<'_> {
     Pick::Busy
 }
 
-/// Who waits in [the global table](global): for a semaphore, mutex or eventcount that has no table of its own, or on an
+/// Who waits in [the global table](global()): for a semaphore, mutex or eventcount that has no table of its own, or on an
 /// address. See [`WaitTable::waiters`].
 pub fn waiters() -> Waiters {
     global().waiters()
 }
 
-/// Writes to standard error who waits in [the global table](global), a line for each. May be called from a debugger and
+/// Writes to standard error who waits in [the global table](global()), a line for each. May be called from a debugger and
 /// from a signal handler (except where the platform's backend is [`Park`](crate::sys::Park)): it allocates nothing and
 /// takes no lock.
 ///
 /// ```text
-/// (gdb) call layby::dump_waiters()
+/// (gdb) call (void)layby_dump_waiters_v0_1()
 /// slot 3272: thread "worker-3" (4711) asleep for 12.345s on 0x55e0f2a8c018, ticket 12
 /// layby: 1 waiting, 0 slots busy
 /// ```
