@@ -43,7 +43,14 @@ relaxed_newcomers       | loom_pick      | newcomers_while_a_picker_is_at_work
 relaxed_flush           | loom_pick      | newcomers_while_a_picker_is_at_work
 no_flush                | loom_pick      | a_picker_of_x_against_a_notifier_of_y
 flush_ignored           | loom_pick      | a_picker_of_x_against_a_notifier_of_y
+no_flush                | loom_waiters   | a_report_against_a_notifier
+flush_ignored           | loom_waiters   | a_report_against_a_notifier
+no_flush                | loom_waiters   | two_reports_against_a_notifier
+no_flush_asked          | loom_waiters   | a_report_against_a_withdrawal
+no_settle               | loom_waiters   | a_report_against_a_lingering_element
+visits_in_hand          | loom_waiters   | a_visitor_that_waits
 gives_up_when_busy      | loom_pick      | a_picker_of_x_against_a_picker_of_y
+gives_up_when_busy      | loom_waiters   | a_report_against_a_wake_of_one
 no_flush_asked          | loom_pick      | two_withdrawals
 keeps_wake              | loom_pick      | a_wake_of_one_against_a_thread_that_does_not_wait
 blind_timeout           | loom_timeout   | wait_until_deadline_against_notify

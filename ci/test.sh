@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The test suite natively: debug and release, on all CPUs and on one, and with Park as the platform's backend.
+# The test suite natively: debug and release, on all CPUs and on one, with Park as the platform's backend, and with
+# the feature `counters`.
 # Usage: ci/test.sh [TIMES]: how often each of them runs (default 1); e.g. ci/test.sh 50 before a release
 # Needs: the Rust toolchain; taskset (util-linux) for the run on one CPU. Takes: 2 minutes for one time.
 set -euo pipefail
@@ -23,5 +24,6 @@ if command -v taskset >/dev/null && taskset -c 0 true; then
 else
     echo "SKIPPED: one CPU: taskset is not to be had here"
 fi
+repeat "with counters" cargo test --features counters
 flags="${RUSTFLAGS:-} --cfg layby_park"
 RUSTFLAGS=$flags RUSTDOCFLAGS="${RUSTDOCFLAGS:-} --cfg layby_park" repeat "through Park" cargo test --target-dir "$BUILD/park"

@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 pub mod atomic;
+pub mod counters;
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+mod debugger;
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
 pub mod eventcount;
 mod line;
@@ -11,8 +14,9 @@ pub mod sys;
 pub mod wait_table;
 
 pub use wait_table::{
-    Armed, Key, WaitOutcome, WaitTable, arm, location_wait, location_wait_deadline, location_wake_all,
-    location_wake_all_seqcst, wait_until, wait_until_deadline, wait_until_timeout,
+    Armed, Key, WaitOutcome, WaitTable, arm, dump_waiters, dump_waiters_on_signal, location_wait,
+    location_wait_deadline, location_wake_all, location_wake_all_seqcst, wait_until, wait_until_deadline,
+    wait_until_timeout, waiters,
 };
 
 #[cfg(any(layby_loom, layby_shuttle))]

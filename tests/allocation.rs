@@ -126,6 +126,32 @@ fn wake_ups_do_not_allocate() {
     }
 }
 
+#[test]
+fn a_report_does_not_allocate() {
+    struct Lines(usize);
+    impl std::fmt::Write for Lines {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0 += text.matches('\n').count();
+            Ok(())
+        }
+    }
+    const WAITERS: usize = 20;
+    let _watchdog = watchdog();
+    let own: WaitTable = WaitTable::with_slots(1);
+    let open = AtomicBool::new(false);
+    thread::scope(|s| {
+        for _ in 0..WAITERS {
+            s.spawn(|| own.wait_until(&open, || open.load(Ordering::Relaxed)));
+        }
+        eventually(|| own.waiters().len() == WAITERS);
+        let mut lines = Lines(0);
+        assert_eq!(allocations_in(|| own.dump_waiters(&mut lines).unwrap()), 0);
+        assert_eq!(lines.0, WAITERS + 1);
+        open.store(true, Ordering::Relaxed);
+        own.wake_all(&open);
+    });
+}
+
 /// Design, section 5: no allocation on any path. What `Park` does for its own part is not ours to promise.
 #[test]
 fn waits_do_not_allocate() {

@@ -82,6 +82,7 @@ impl Child {
 
 /// Uses a table as a child may: wakes, waits, starts threads that wait (on stacks that the parent's waiters had).
 fn use_fully(table: &'static WaitTable) {
+    assert_eq!(table.waiters().len(), 0, "the parent's waiters are not the child's");
     assert_eq!(table.wake_all(table) + table.wake_all_seqcst(table) + table.wake_one(table), 0, "not empty");
     assert!(!table.wait_until_timeout(table, Duration::from_millis(1), || false));
     Rally::run(table, scaled(20));

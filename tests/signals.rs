@@ -9,6 +9,7 @@ mod common;
 use common::{Tally, eventually, scaled, watchdog};
 use layby::{
     Key, WaitTable, location_wake_all,
+    sema::Semaphore,
     wait_table::{Slots, global},
     wait_until,
 };
@@ -93,20 +94,42 @@ fn a_handler_wakes_its_own_sleeping_thread() {
     rounds_of_sleep(raised_by!(libc::SIGALRM), |sleeper| sleeper.interrupt(libc::SIGALRM));
 }
 
+/// A permit that comes by signal, at any moment of the take.
+#[test]
+fn a_handler_posts() {
+    static PERMITS: Semaphore = Semaphore::new(0);
+    extern "C" fn post(_: libc::c_int) {
+        PERMITS.post();
+    }
+    let _watchdog = watchdog();
+    install(libc::SIGHUP, post);
+    for _ in 0..scaled(200) {
+        let (send, receive) = std::sync::mpsc::channel();
+        thread::scope(|s| {
+            s.spawn(|| {
+                send.send(Target::this_thread()).unwrap();
+                PERMITS.take();
+            });
+            receive.recv().unwrap().interrupt(libc::SIGHUP);
+        });
+    }
+    assert_eq!(PERMITS.available(), 0);
+}
+
 /// Interrupts a thread at every place of its pushes, picks, withdrawals and wake-ups, with a handler that wakes the very
-/// same slot.
+/// same slot, or reports on it.
 ///
-/// Breaks (hangs) when a wake-up waits for another one, or for a picker.
+/// Breaks (hangs) when a wake-up or a report waits for another one, or for a picker.
 #[test]
 fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
     static SLOTS: Slots<1> = Slots::new();
     static TABLE: WaitTable = WaitTable::from_slots(&SLOTS);
     static HANDLED: Tally = Tally::new();
     extern "C" fn wake(_: libc::c_int) {
-        if HANDLED.get().is_multiple_of(2) {
-            TABLE.wake_all(&TABLE)
-        } else {
-            TABLE.wake_one(&TABLE)
+        match HANDLED.get() % 3 {
+            0 => TABLE.wake_all(&TABLE),
+            1 => TABLE.wake_one(&TABLE),
+            _ => TABLE.for_each_waiter(|waiter| assert_eq!(waiter.slot(), 0)),
         };
         HANDLED.add();
     }

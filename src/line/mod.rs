@@ -47,6 +47,7 @@ mod abandoned;
 mod markers;
 mod word;
 
+use crate::counters::{self, Event};
 use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst, mutant};
 use crate::sys::{cpus, spin_policy};
 use crate::wait_table::Home;
@@ -321,6 +322,6 @@ fn wake<H: Home>(line: *const Line<H>, first: Word, n: Word) {
         H::table().wake_all_seqcst(key_of(line, first.wrapping_add(offset)));
     }
     if stages {
-        H::table().wake_all_seqcst(staged);
+        counters::add(Event::StagedWake, H::table().wake_all_seqcst(staged));
     }
 }

@@ -56,6 +56,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::counters::{self, Event};
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
     const_outside_models, hint, mutant, thread,
@@ -248,6 +249,7 @@ impl<'a, H: Home> Waiter<'a, H> {
             if look == 0 {
                 hint::spin_loop();
             } else {
+                counters::count(Event::Yield);
                 thread::yield_now();
             }
         }

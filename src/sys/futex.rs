@@ -1,6 +1,7 @@
 //! Linux' futex: private, with absolute deadlines on the monotonic clock.
 
 use super::{AtomicU32, Backend, deadline};
+use crate::counters::{self, Event};
 use core::ptr;
 use std::time::Instant;
 
@@ -23,6 +24,7 @@ impl Backend for Futex {
             Some(deadline::OnClock::At(at)) => Some(at),
             Some(deadline::OnClock::BeyondTheClock) | None => None,
         };
+        counters::count(Event::SleepCall);
         // SAFETY: `word` is alive for the call, and the timespec is null or a live local. EAGAIN (the word has
         // changed), EINTR and ETIMEDOUT all mean "look again" to the caller, so the result is of no interest.
         unsafe {
@@ -39,6 +41,7 @@ impl Backend for Futex {
     }
 
     fn wake(word: *const AtomicU32) {
+        counters::count(Event::WakeCall);
         // SAFETY: FUTEX_WAKE on a private futex takes the address as a name and does not touch the memory behind it.
         unsafe {
             libc::syscall(libc::SYS_futex, word.addr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);

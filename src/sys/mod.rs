@@ -15,11 +15,15 @@
 pub use crate::sync::atomic::AtomicU32;
 use std::time::Instant;
 
+pub(crate) mod clock;
 pub(crate) mod cpus;
 pub(crate) mod deadline;
 pub(crate) mod fork;
 pub(crate) mod process_exit;
+pub(crate) mod signal;
 pub(crate) mod spin_policy;
+pub(crate) mod stderr;
+pub(crate) mod thread_id;
 
 mod park;
 mod spin;

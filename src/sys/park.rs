@@ -6,6 +6,8 @@
 //! waiter by its element's address and owns nothing.
 
 use super::{AtomicU32, Backend};
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+use crate::counters::{self, Event};
 use std::time::Instant;
 
 /// Sleeps by `parking_lot_core`, with the gate's address as the identity of its owner.
@@ -24,6 +26,7 @@ impl Backend for Park {
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
         use crate::sync::atomic::Ordering;
+        counters::count(Event::SleepCall);
         // Ordering: relaxed is enough. `validate` runs under the bucket's lock, and so does the notifier's look for
         // sleepers, after it changed the word.
         let validate = || word.load(Ordering::Relaxed) == expected;
@@ -37,6 +40,7 @@ impl Backend for Park {
 
     fn wake(word: *const AtomicU32) {
         use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp};
+        counters::count(Event::WakeCall);
         let ours_only = |token| if token == OURS { FilterOp::Unpark } else { FilterOp::Skip };
         // SAFETY:
         // - the key is only compared; a foreign waiter on the same address does not carry our token and is skipped;

@@ -8,6 +8,7 @@
 //! What other processes do to the CPUs cannot be seen, but it can be felt: a thread whose spinning has not paid several
 //! times in a row sleeps at once too, and only tries again now and then.
 
+use crate::counters::{self, Event};
 use crate::sync::{hint, thread};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -65,6 +66,7 @@ impl Crowd {
     /// Lets another thread run if the spinners fill the machine.
     fn give_way(&self) {
         if cfg!(any(layby_loom, layby_shuttle)) || self.fills_the_machine() {
+            counters::count(Event::Yield);
             thread::yield_now();
         }
     }
@@ -107,6 +109,7 @@ fn look(times: u32, mut ready: impl FnMut() -> bool) -> bool {
     for _ in 0..times {
         if ready() {
             IN_VAIN.set(0);
+            counters::count(Event::SpinPaid);
             return true;
         }
         hint::spin_loop();
@@ -166,6 +169,7 @@ fn stay_awake(
                 return ready();
             }
         } else {
+            counters::count(Event::Yield);
             thread::yield_now();
             if look(pace.looks_between_yields, &mut ready) {
                 return true;
@@ -174,6 +178,7 @@ fn stay_awake(
         let now = Instant::now();
         if now.duration_since(start) >= limit {
             IN_VAIN.set(in_vain.wrapping_add(1));
+            counters::count(Event::SpinInVain);
             return ready();
         }
         if deadline.is_some_and(|at| at <= now) {

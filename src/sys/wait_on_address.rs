@@ -1,6 +1,7 @@
 //! Windows' WaitOnAddress: the futex of Windows 8 and later.
 
 use super::{AtomicU32, Backend};
+use crate::counters::{self, Event};
 use core::{mem, ptr};
 use std::time::{Duration, Instant};
 use windows_sys::Win32::System::Threading::{INFINITE, WaitOnAddress as wait_on_address, WakeByAddressSingle};
@@ -27,6 +28,7 @@ impl Backend for WaitOnAddress {
                 Some(left) => millis_rounded_up(left),
             },
         };
+        counters::count(Event::SleepCall);
         // SAFETY: both pointers are live for the call and four bytes wide. FALSE means a time-out (`GetLastError` says
         // ERROR_TIMEOUT) or a failure; either way the caller looks at its word and the clock, which know better: the
         // time-out may be early by the clock that `Instant` reads.
@@ -36,6 +38,7 @@ impl Backend for WaitOnAddress {
     }
 
     fn wake(word: *const AtomicU32) {
+        counters::count(Event::WakeCall);
         // SAFETY: the address is a name only; the memory behind it is not touched.
         unsafe { WakeByAddressSingle(word.cast()) }
     }

@@ -20,7 +20,11 @@
 
 #![allow(unsafe_code)]
 
-use super::Key;
+use super::{
+    Key,
+    trace::{Stamp, Trace},
+};
+use crate::counters::{self, Event};
 use crate::sync::{
     atomic::{AtomicPtr, AtomicU32, Ordering},
     cell::UnsafeCell,
@@ -51,6 +55,7 @@ pub(super) struct Element {
     /// The next older element of the chain. The pop-stack's, once published.
     pub(super) succ: AtomicPtr<Element>,
     label: UnsafeCell<Option<Label>>,
+    pub(super) trace: Trace,
 }
 
 // SAFETY: `label` is written only by the owner while the element is on no chain, and read only by a thread that has the
@@ -65,6 +70,7 @@ impl Element {
                 gate: AtomicU32::new(WAITING),
                 succ: AtomicPtr::new(ptr::null_mut()),
                 label: UnsafeCell::new(label),
+                trace: Trace::unwritten(),
             }
         }
     }
@@ -78,6 +84,7 @@ impl Element {
         self.gate.store(WAITING, Ordering::Relaxed);
         // SAFETY: by the caller's promise nobody else can reach the element.
         self.label.with_mut(|slot| unsafe { *slot = Some(label) });
+        self.trace.begin(Stamp::NONE, false);
     }
 
     /// What the element waits for.
@@ -96,6 +103,12 @@ impl Element {
         self.gate.load(unless_mutant!("relaxed_is_notified", Acquire)) == NOTIFIED
     }
 
+    /// Whether the owner sleeps, or is on its way to or from sleep; for reports.
+    pub(super) fn is_asleep(&self) -> bool {
+        // Ordering: acquire; matches the release in `wait`: the time is stamped.
+        self.gate.load(Ordering::Acquire) == SLEEPING
+    }
+
     /// Waits until notified (`true`) or until the deadline has passed (`false`); spins a little before it sleeps, if it
     /// may.
     ///
@@ -104,11 +117,12 @@ impl Element {
         if may_spin && spin_policy::look_until(deadline, || self.is_notified()) {
             return true;
         }
-        // Ordering: nothing to release; acquire on failure, as in `is_notified`.
+        self.trace.stamp();
+        // Ordering: release, for `is_asleep` alone; acquire on failure, as in `is_notified`.
         let refused = unless_mutant!("relaxed_sleep_refused", Acquire);
         if mutant!("blind_sleep") {
             self.gate.store(SLEEPING, Ordering::Relaxed);
-        } else if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Relaxed, refused).is_err() {
+        } else if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Release, refused).is_err() {
             return true;
         }
         loop {
@@ -152,7 +166,10 @@ impl Element {
                 (*gate).swap(NOTIFIED, order)
             }
         };
-        debug_assert_ne!(before, NOTIFIED, "an element was notified twice");
+        counters::count(Event::Wake);
+        if cfg!(any(debug_assertions, layby_loom, layby_shuttle)) {
+            assert_ne!(before, NOTIFIED, "an element was notified twice");
+        }
         if before == SLEEPING && !mutant!("no_wake") {
             B::wake(gate);
         }

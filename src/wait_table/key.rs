@@ -49,6 +49,33 @@ impl Key {
         Self { address: location.addr(), kind: Kind::Ticket(ticket) }
     }
 
+    /// The address.
+    pub fn location(self) -> usize {
+        self.address
+    }
+
+    /// The ticket, if it has one.
+    pub fn ticket_number(self) -> Option<u64> {
+        match self.kind {
+            Kind::Address => None,
+            Kind::Ticket(ticket) => Some(ticket),
+        }
+    }
+
+    /// Whether the location is `object` or a part of it: of the semaphore, mutex or eventcount itself, or of whatever
+    /// holds it.
+    ///
+    /// ```
+    /// # use layby::Key;
+    /// let pair = (1, 2);
+    /// assert!(Key::ticket(&pair.1, 7).is_within(&pair));
+    /// assert!(!Key::address(&pair.1).is_within(&pair.0));
+    /// ```
+    pub fn is_within<T: ?Sized>(self, object: &T) -> bool {
+        let offset = self.address.wrapping_sub(core::ptr::from_ref(object).addr());
+        offset < size_of_val(object).max(1)
+    }
+
     /// Whether this is the key of one of `tickets` at `location`.
     pub(super) fn is_among<T: ?Sized>(self, location: *const T, tickets: &RangeInclusive<u64>) -> bool {
         self.address == location.addr() && matches!(self.kind, Kind::Ticket(ticket) if tickets.contains(&ticket))
@@ -86,9 +113,15 @@ impl<T: ?Sized> From<*const T> for Key {
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({self})")
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            Kind::Address => write!(f, "Key({:#x})", self.address),
-            Kind::Ticket(ticket) => write!(f, "Key({:#x}, ticket {ticket})", self.address),
+            Kind::Address => write!(f, "{:#x}", self.address),
+            Kind::Ticket(ticket) => write!(f, "{:#x}, ticket {ticket}", self.address),
         }
     }
 }

@@ -19,8 +19,10 @@ use super::{
     Key, WaitOutcome, WaitTable,
     element::{Element, Label},
     pop_stack::Slot,
-    publication::{published, withdraw},
+    publication::{Published, published, withdraw},
+    trace::Stamp,
 };
+use crate::counters::{self, Event};
 use crate::sync::{const_outside_models, fence_after_publish, mutant, world_thread_local};
 use crate::sys::{Backend, Native, deadline, fork, process_exit};
 use core::{cell::Cell, fmt, marker::PhantomData, ptr};
@@ -88,7 +90,11 @@ impl Local {
 
     /// Waits on the published element.
     fn wait<B: Backend>(&self, deadline: Option<Instant>) -> WaitOutcome {
-        if self.element.wait::<B>(deadline, true) {
+        counters::count(Event::Wait);
+        self.element.trace.attend();
+        let notified = self.element.wait::<B>(deadline, true);
+        self.element.trace.leave();
+        if notified {
             self.place.set(None);
             WaitOutcome::Woken
         } else {
@@ -168,7 +174,8 @@ impl<B: Backend> WaitTable<B> {
             None => soon,
         };
         let label = Label { key, selectable: false };
-        let ((), notified) = published::<B, _>(self.enter(key), label, |element| element.wait(until, true));
+        let wait = |element: &Published<'_, B>| element.wait(until, true);
+        let ((), notified) = published(self.enter(key), label, Stamp::NONE, wait);
         if !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 }

@@ -66,6 +66,8 @@ mod local;
 mod pop_stack;
 mod publication;
 mod table;
+mod trace;
+mod waiters;
 
 #[cfg(not(any(layby_loom, layby_shuttle)))]
 pub use bank::Slots;
@@ -76,6 +78,7 @@ pub use global::{
 pub use key::Key;
 pub use local::Armed;
 pub use table::WaitTable;
+pub use waiters::{Activity, Waiter, Waiters, dump_waiters, dump_waiters_on_signal, waiters};
 
 /// How a wait with a deadline ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -210,6 +210,15 @@ impl Picked<'_> {
         self.take_if(|element| label_in_hand(element).is_some_and(|label| wanted(label.key)))
     }
 
+    /// Shows every element in hand, and what it waits for.
+    pub(super) fn for_each(&self, mut see: impl FnMut(&Element, Label)) {
+        for element in self.chain.iter() {
+            if let Some(label) = label_in_hand(element) {
+                see(element, label);
+            }
+        }
+    }
+
     fn take_if(&mut self, choose: impl FnMut(&Element) -> bool) -> Chain {
         let (taken, rest) = self.chain.take().partition(choose);
         self.chain = rest;

@@ -6,7 +6,9 @@ use super::{
     Key,
     element::{Element, Label},
     pop_stack::{Chain, Pick, Picked, Slot},
+    trace::Stamp,
 };
+use crate::counters::{self, Event};
 use crate::sync::{fence_after_publish, hint, mutant};
 use crate::sys::{Backend, fork};
 use core::{cell::Cell, marker::PhantomData};
@@ -16,15 +18,18 @@ use std::time::Instant;
 /// chain for about as many instructions as the chain has elements.
 const PATIENCE: u32 = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 100 };
 
-/// Publishes an element, runs `during`, and gets the element off its chain again, also when `during` panics.
+/// Publishes an element, runs `during`, and gets the element off its chain again, also when `during` panics. `since` says
+/// when the wait first slept, if it has published before.
 ///
 /// Returns what `during` returned, and whether the element was notified.
 pub(super) fn published<B: Backend, R>(
     slot: &Slot,
     label: Label,
+    since: Stamp,
     during: impl FnOnce(&Published<'_, B>) -> R,
 ) -> (R, bool) {
     let element = Element::new(Some(label));
+    element.trace.begin(since, true);
     let published = Published::<B> {
         slot,
         label,
@@ -58,8 +63,14 @@ impl<B: Backend> Published<'_, B> {
     pub(super) fn wait(&self, deadline: Option<Instant>, may_spin: bool) {
         if self.generation == fork::generation() {
             self.waited.set(true);
+            counters::count(Event::Wait);
             self.element.wait::<B>(deadline, may_spin);
         }
+    }
+
+    /// When the wait first slept.
+    pub(super) fn since(&self) -> Stamp {
+        self.element.trace.since()
     }
 
     /// Whether the element was chosen by a wake of one though its owner did not wait: its condition was against it, or

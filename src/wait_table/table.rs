@@ -6,7 +6,9 @@ use super::{
     element::Label,
     pop_stack::Slot,
     publication::{published, wake_chain, wake_one_of, wake_those},
+    trace::Stamp,
 };
+use crate::counters::{self, Event};
 use crate::sync::{fence_before_look, fence_before_look_seqcst, mutant};
 use crate::sys::{Backend, Native, deadline};
 use core::{fmt, marker::PhantomData, ops::RangeInclusive};
@@ -115,24 +117,31 @@ impl<B: Backend> WaitTable<B> {
         mut may_spin: impl FnMut() -> bool,
     ) -> bool {
         let label = Label { key, selectable: false };
+        let mut since = Stamp::NONE;
+        let mut woken = false;
         loop {
             if condition() {
                 return true;
             }
+            if woken {
+                counters::count(Event::FutileWake);
+            }
             if deadline::passed(deadline) {
                 return false;
             }
-            let (held, _) = published::<B, _>(self.enter(key), label, |element| {
+            let (held, notified) = published::<B, _>(self.enter(key), label, since, |element| {
                 // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
                 let held = !mutant!("no_ratify") && condition();
                 if !held {
                     element.wait(deadline, may_spin());
+                    since = element.since();
                 }
                 held
             });
             if held {
                 return true;
             }
+            woken = notified;
         }
     }
 
@@ -166,7 +175,7 @@ impl<B: Backend> WaitTable<B> {
         still: impl FnOnce() -> bool,
     ) -> WaitOutcome {
         let label = Label { key, selectable: true };
-        let (waited, notified) = published::<B, _>(self.enter(key), label, |element| {
+        let (waited, notified) = published::<B, _>(self.enter(key), label, Stamp::NONE, |element| {
             let waited = mutant!("no_ratify_if") || still();
             if waited {
                 element.wait(deadline, may_spin);
@@ -219,11 +228,14 @@ impl<B: Backend> WaitTable<B> {
 
     #[cold]
     fn wake_among_all<T: ?Sized>(&self, location: *const T, tickets: &RangeInclusive<u64>) -> usize {
-        if !self.state.is_current() {
-            return 0;
-        }
-        let occupied = self.bank.slots().iter().filter(|slot| slot.look() != 0);
-        occupied.map(|slot| wake_those::<B>(slot, |key| key.is_among(location, tickets))).sum()
+        let occupied = self.occupied_slots();
+        occupied.map(|(_, slot)| wake_those::<B>(slot, |key| key.is_among(location, tickets))).sum()
+    }
+
+    /// The slots where somebody may wait, and their numbers.
+    pub(super) fn occupied_slots(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        let slots = self.bank.slots().iter().enumerate();
+        slots.filter(|(_, slot)| slot.look() != 0 && self.state.is_current())
     }
 
     #[inline(always)]

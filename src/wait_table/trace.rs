@@ -1,0 +1,96 @@
+//! What an element says about its owner, for reports: who it is, since when it waits, and whether it still does.
+//!
+//! Nothing of the protocol depends on it. The fields are atomics because the owner writes some of them while the element
+//! is published; the orders are relaxed but for the pair at the gate: the owner stamps the time, then releases by the
+//! compare-and-swap to `SLEEPING`; who reads `SLEEPING` with acquire reads the stamp. They are `core`'s in every world:
+//! a model would explore them at great cost, and find only that a report may be a moment old.
+
+use crate::sys::{clock, thread_id};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use core::time::Duration;
+
+/// When a wait first slept, by [`clock::millis`]; 0 if it has not, or there is no clock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp(usize);
+
+impl Stamp {
+    pub(super) const NONE: Self = Self(0);
+
+    /// How long ago that was.
+    pub(super) fn age(self) -> Option<Duration> {
+        let millis = clock::millis().wrapping_sub(self.0);
+        (self != Self::NONE).then(|| Duration::from_millis(millis as u64))
+    }
+}
+
+pub(super) struct Trace {
+    thread: AtomicUsize,
+    since: AtomicUsize,
+    /// Whether the owner is in a wait, or looks at its condition; if not, the element only lingers.
+    attended: AtomicBool,
+    /// The number of the last report that has this element. Only for those who have the element in their hands.
+    reported_in: AtomicU32,
+}
+
+impl Trace {
+    /// Of an element that is not published yet.
+    pub(super) const fn unwritten() -> Self {
+        Self {
+            thread: AtomicUsize::new(0),
+            since: AtomicUsize::new(0),
+            attended: AtomicBool::new(false),
+            reported_in: AtomicU32::new(0),
+        }
+    }
+
+    /// By the owner, before it publishes: `since` if the wait has slept before, `attended` if it stays.
+    #[inline]
+    pub(super) fn begin(&self, since: Stamp, attended: bool) {
+        self.thread.store(thread_id::current(), Ordering::Relaxed);
+        self.since.store(since.0, Ordering::Relaxed);
+        self.attended.store(attended, Ordering::Relaxed);
+        self.reported_in.store(0, Ordering::Relaxed);
+    }
+
+    /// By the owner, before it sleeps.
+    #[inline]
+    pub(super) fn stamp(&self) {
+        if self.since() == Stamp::NONE {
+            self.since.store(clock::millis(), Ordering::Relaxed);
+        }
+    }
+
+    /// By the owner of an element that may linger, when a wait on it begins.
+    #[inline]
+    pub(super) fn attend(&self) {
+        self.since.store(0, Ordering::Relaxed);
+        self.attended.store(true, Ordering::Relaxed);
+    }
+
+    /// By the same, when the wait is over.
+    #[inline]
+    pub(super) fn leave(&self) {
+        self.attended.store(false, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn since(&self) -> Stamp {
+        Stamp(self.since.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn thread(&self) -> usize {
+        self.thread.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_attended(&self) -> bool {
+        self.attended.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn was_reported_in(&self, report: u32) -> bool {
+        self.reported_in.load(Ordering::Relaxed) == report
+    }
+
+    pub(super) fn set_reported_in(&self, report: u32) {
+        self.reported_in.store(report, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,363 @@
+//! Who waits: for a program that hangs, and for its watchdog.
+//!
+//! A report goes through the slots one by one. It takes a slot's chain as a picker does (see `pop_stack`), copies what
+//! the elements say, and puts all of them back.
+//!
+//! # Why as a picker
+//!
+//! Elements live on their owners' stacks. The wrong way is to follow the links while the chain hangs on the slot:
+//!
+//! ```text
+//! report                              notifier                       waiter
+//! top is e
+//!                                     detach, set e's gate
+//!                                                                    return: e's frame is gone
+//! read e
+//! ```
+//!
+//! In hand, e is alive by invariant I2. To detach and push back would lose the wake-up of a notifier that looks meanwhile;
+//! a picker is seen by its flag, and does that notifier's work when it puts back (I5). So a report loses nothing; whom it
+//! meets with a notifier at the same moment, it wakes early, as any picker does.
+//!
+//! # Why in batches
+//!
+//! While a chain is in hand its waiters are woken by nobody but the picker. The wrong way is to let the visitor have its
+//! turn there:
+//!
+//! ```text
+//! report                              notifier                       waiter, who reads the pipe that is written to
+//!                                                                    publish e, sleep
+//! e is in hand
+//!                                     make e's condition true
+//!                                     slot is PICKED: leave FLUSH
+//! visitor: writes to the pipe, which is full
+//! (for ever)                                                         (for ever: only the report could wake it)
+//! ```
+//!
+//! Nor does a visitor need a pipe: it may itself wait for what the waiter would do next. So what is in hand is
+//! copied to the stack, as much as there is room for, and put back before the visitor sees it. The elements that were
+//! copied are marked with the report's number, and the next round copies the others. It ends after as many rounds as the
+//! first one found necessary, however many waiters come meanwhile.
+//!
+//! # In a signal handler
+//!
+//! The interrupted thread may itself be a picker that will not go on before the handler returns. So a report looks at a
+//! slot that another picker holds a limited number of times, and then says that it was busy. It allocates nothing and
+//! takes no lock; the put-back may have to wake, which on [`Park`](crate::sys::Park) takes one.
+
+use super::{
+    Global, Home, Key, WaitTable, global,
+    pop_stack::{Pick, Picked, Slot},
+    trace::Stamp,
+};
+use crate::sync::{hint, mutant, thread};
+use crate::sys::{Backend, signal, stderr::Stderr, thread_id};
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::{fmt, ops::Deref, time::Duration};
+
+/// How many waiters are copied at a time. Arbitrary: less than 1 KiB, for the stack of a signal handler.
+const BATCH: usize = 16;
+
+/// How often a report looks at a slot that another picker holds, and from when on it lets others run between. Arbitrary.
+const LOOKS: u32 = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 200 };
+const SPINNING_LOOKS: u32 = 100;
+
+/// What a waiter does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Activity {
+    /// It spins, or looks at its condition.
+    Awake,
+    /// It sleeps, or is on its way to or from sleep.
+    Asleep,
+}
+
+/// A thread that waits, as it was at some moment of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiter {
+    slot: usize,
+    key: Key,
+    activity: Activity,
+    waited: Option<Duration>,
+    thread: usize,
+    name: Option<thread_id::Name>,
+}
+
+impl Waiter {
+    /// The slot of the table. Waiters of one slot wake each other early.
+    pub fn slot(&self) -> usize {
+        self.slot
+    }
+
+    /// What it waits on. [`Key::is_within`] tells whether that is a given semaphore, or a part of a given object.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+
+    /// What it does.
+    pub fn activity(&self) -> Activity {
+        self.activity
+    }
+
+    /// How long ago it first slept in this wait, in milliseconds; `None` if it has not slept yet, or if the platform has
+    /// no clock.
+    pub fn waited(&self) -> Option<Duration> {
+        self.waited
+    }
+
+    /// The thread's number: as the kernel and debuggers show it on Linux, Android and Windows, `pthread_self` on other
+    /// Unixes, `None` elsewhere.
+    pub fn thread_id(&self) -> Option<u64> {
+        (self.thread != 0).then_some(self.thread as u64)
+    }
+
+    /// The thread's name, as the kernel knows it: at most 15 bytes on Linux and Android, 32 on Windows. `None` elsewhere,
+    /// and if the thread has ended since.
+    pub fn thread_name(&self) -> Option<&str> {
+        self.name.as_ref().map(thread_id::Name::as_str)
+    }
+}
+
+/// One line, such as `slot 17: thread "worker-3" (4711) asleep for 12.345s on 0x55e0f2a8c018, ticket 12`.
+impl fmt::Display for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "slot {}: thread ", self.slot)?;
+        if let Some(name) = self.thread_name() {
+            write!(f, "{name:?} ")?;
+        }
+        match self.thread_id() {
+            Some(id) => write!(f, "({id})")?,
+            None => f.write_str("(unknown)")?,
+        }
+        f.write_str(match self.activity {
+            Activity::Awake => " awake",
+            Activity::Asleep => " asleep",
+        })?;
+        match self.waited {
+            Some(waited) if self.activity == Activity::Asleep => write!(f, " for {waited:?}")?,
+            Some(waited) => write!(f, ", first slept {waited:?} ago,")?,
+            None => {}
+        }
+        write!(f, " on {}", self.key)
+    }
+}
+
+/// Who waits in a table, longest first; see [`WaitTable::waiters`]. A slice of [`Waiter`]s.
+#[derive(Clone, Debug)]
+pub struct Waiters {
+    list: Vec<Waiter>,
+    busy: usize,
+}
+
+impl Waiters {
+    /// How many slots could not be looked at, because others were changing them all the time.
+    pub fn busy_slots(&self) -> usize {
+        self.busy
+    }
+}
+
+impl Deref for Waiters {
+    type Target = [Waiter];
+
+    fn deref(&self) -> &[Waiter] {
+        &self.list
+    }
+}
+
+impl<'a> IntoIterator for &'a Waiters {
+    type Item = &'a Waiter;
+    type IntoIter = core::slice::Iter<'a, Waiter>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
+/// A line for each waiter, and one that sums up.
+impl fmt::Display for Waiters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for waiter in self {
+            writeln!(f, "{waiter}")?;
+        }
+        sum_up(f, self.len(), self.busy)
+    }
+}
+
+fn sum_up(out: &mut dyn fmt::Write, waiters: usize, busy: usize) -> fmt::Result {
+    writeln!(out, "layby: {waiters} waiting, {busy} slots busy")
+}
+
+/// What an element said while it was in hand.
+#[derive(Clone, Copy)]
+struct Sighting {
+    key: Key,
+    activity: Activity,
+    since: Stamp,
+    thread: usize,
+}
+
+impl Sighting {
+    fn in_slot(self, slot: usize) -> Waiter {
+        let Self { key, activity, since, thread } = self;
+        Waiter { slot, key, activity, thread, waited: since.age(), name: thread_id::name_of(thread) }
+    }
+}
+
+impl<B: Backend> WaitTable<B> {
+    /// Who waits in this table, on what, and since when: for a program that hangs.
+    ///
+    /// Not all at one moment: a slot at a time. Whom a notifier is just about to wake may be missing, and whoever moves on
+    /// to another wait meanwhile may be there twice. Elements that a thread has left behind, in the forms that may do so,
+    /// are not waiters and not shown. It loses nobody's wake-up; as any concurrent call it may wake somebody early.
+    ///
+    /// ```
+    /// use layby::sema::Semaphore;
+    ///
+    /// let (semaphore, other) = (Semaphore::new(0), Semaphore::new(0));
+    /// std::thread::scope(|s| {
+    ///     s.spawn(|| semaphore.take());
+    ///     s.spawn(|| other.take());
+    ///     // Who waits for this one?
+    ///     while !layby::waiters().iter().any(|waiter| waiter.key().is_within(&semaphore)) {}
+    ///     semaphore.post();
+    ///     other.post();
+    /// });
+    /// ```
+    pub fn waiters(&self) -> Waiters {
+        let mut list = Vec::new();
+        let busy = self.for_each_waiter(|waiter| list.push(*waiter));
+        list.sort_by_key(|waiter| core::cmp::Reverse(waiter.waited));
+        Waiters { list, busy }
+    }
+
+    /// Shows `visit` who waits in this table; returns how many slots could not be looked at, because others were changing
+    /// them all the time. As [`waiters`](Self::waiters), and allocates nothing, takes no lock, and never waits: it may be
+    /// called in a signal handler, if what `visit` does may be, except on a table of [`Park`](crate::sys::Park).
+    pub fn for_each_waiter(&self, mut visit: impl FnMut(&Waiter)) -> usize {
+        /// Tells the elements that are in a report from those that are not yet.
+        static REPORTS: AtomicU32 = AtomicU32::new(0);
+        // 0 is no report's number; that of 4 billion reports ago is.
+        let report = REPORTS.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1);
+        let mut busy = 0;
+        for (index, slot) in self.occupied_slots() {
+            let looked = sight::<B>(slot, report, |sighting| visit(&sighting.in_slot(index)));
+            busy += usize::from(!looked);
+        }
+        busy
+    }
+
+    /// Writes who waits in this table, a line for each. As [`for_each_waiter`](Self::for_each_waiter), it allocates
+    /// nothing.
+    ///
+    /// # Errors
+    /// Those of `out`; then the rest is missing.
+    pub fn dump_waiters(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let (mut count, mut result) = (0, Ok(()));
+        let busy = self.for_each_waiter(|waiter| {
+            count += 1;
+            result = result.and_then(|()| writeln!(out, "{waiter}"));
+        });
+        result.and_then(|()| sum_up(out, count, busy))
+    }
+}
+
+/// Shows every waiter of a slot to `see`, not in hand any more; `false` if the slot was busy.
+fn sight<B: Backend>(slot: &Slot, report: u32, mut see: impl FnMut(Sighting)) -> bool {
+    let mut rounds_left = None;
+    loop {
+        let mut batch = [None; BATCH];
+        let picked = match pick_patiently(slot) {
+            Pick::Got(picked) => picked,
+            Pick::Empty => return true,
+            Pick::Busy => return false,
+        };
+        let left = copy(&picked, report, &mut batch);
+        if !mutant!("visits_in_hand") {
+            picked.put_back::<B>();
+            batch.into_iter().flatten().for_each(&mut see);
+        } else {
+            batch.into_iter().flatten().for_each(&mut see);
+            picked.put_back::<B>();
+        }
+        let rounds = rounds_left.unwrap_or_else(|| left.div_ceil(BATCH));
+        if left == 0 || rounds == 0 {
+            return true;
+        }
+        rounds_left = Some(rounds - 1);
+    }
+}
+
+/// Copies what the waiters in hand say that are not in the report yet; returns for how many there was no room.
+fn copy(picked: &Picked<'_>, report: u32, batch: &mut [Option<Sighting>]) -> usize {
+    let mut room = batch.iter_mut();
+    let mut left = 0;
+    picked.for_each(|element, label| {
+        let trace = &element.trace;
+        // The gate first: who sleeps has stamped the time.
+        let activity = if element.is_asleep() { Activity::Asleep } else { Activity::Awake };
+        if !trace.is_attended() || trace.was_reported_in(report) {
+            return;
+        }
+        match room.next() {
+            Some(place) => {
+                trace.set_reported_in(report);
+                *place = Some(Sighting { key: label.key, activity, since: trace.since(), thread: trace.thread() });
+            }
+            None => left += 1,
+        }
+    });
+    left
+}
+
+/// Picks a slot, and looks again for a while if another picker holds it.
+fn pick_patiently(slot: &Slot) -> Pick<'_> {
+    for look in 0..LOOKS {
+        match slot.try_pick() {
+            Pick::Busy if look < SPINNING_LOOKS => hint::spin_loop(),
+            Pick::Busy => thread::yield_now(),
+            seen => return seen,
+        }
+    }
+    Pick::Busy
+}
+
+/// Who waits in [the global table](global()): for a semaphore, mutex or eventcount that has no table of its own, or on an
+/// address. See [`WaitTable::waiters`].
+pub fn waiters() -> Waiters {
+    global().waiters()
+}
+
+/// Writes to standard error who waits in [the global table](global()), a line for each. May be called from a debugger and
+/// from a signal handler (except where the platform's backend is [`Park`](crate::sys::Park)): it allocates nothing and
+/// takes no lock.
+///
+/// ```text
+/// (gdb) call (void)layby_dump_waiters_v0_1()
+/// slot 3272: thread "worker-3" (4711) asleep for 12.345s on 0x55e0f2a8c018, ticket 12
+/// layby: 1 waiting, 0 slots busy
+/// ```
+pub fn dump_waiters() {
+    // It has no errors.
+    let _ = Global::table().dump_waiters(&mut Stderr::new());
+}
+
+/// From now on, [`dump_waiters`] whenever the process gets `signal`, such as `SIGUSR1`.
+///
+/// ```no_run
+/// const SIGUSR1: i32 = 10; // on most of Linux; see the crate libc
+/// layby::dump_waiters_on_signal(SIGUSR1).unwrap();
+/// ```
+///
+/// # Errors
+/// Those of `sigaction`, and [`Unsupported`](std::io::ErrorKind::Unsupported) on platforms other than Linux and Android.
+pub fn dump_waiters_on_signal(signal: i32) -> std::io::Result<()> {
+    struct Dump;
+
+    impl signal::SignalSafe for Dump {
+        fn report() {
+            dump_waiters();
+        }
+    }
+
+    signal::on_signal::<Dump>(signal)
+}
