@@ -1,8 +1,5 @@
 //! Promise 10: after a fork the child's tables are empty and usable, whatever the parent's threads were doing.
 //!
-//! The children run more than POSIX allows in the child of a threaded process (they allocate and start threads), which
-//! the C libraries that we run on allow. They report by their exit status.
-//!
 //! Where the platform's own backend is `Park` nothing is promised: a child inherits the locks that the parent's threads
 //! held in `parking_lot_core`, and hangs on one sooner or later. So this is for Linux.
 
@@ -10,17 +7,18 @@
     any(target_os = "linux", target_os = "android"),
     not(any(layby_loom, layby_shuttle, layby_park, layby_no_fork))
 ))]
-#![allow(unsafe_code, reason = "fork, waitpid and _exit")]
 
+#[path = "common/child.rs"]
+mod child;
 mod common;
 
+use child::Child;
 use common::{Rally, Tally, counting_backend, eventually, scaled, watchdog};
 use layby::{
     Key, WaitTable,
     wait_table::{Slots, global},
 };
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -37,47 +35,6 @@ fn alone() -> MutexGuard<'static, ()> {
 
 fn leaked(slots: usize) -> &'static WaitTable {
     Box::leak(Box::new(WaitTable::with_slots(slots)))
-}
-
-/// A child process.
-struct Child(libc::pid_t);
-
-impl Child {
-    /// Forks: `None` in the child.
-    fn fork() -> Option<Self> {
-        // SAFETY: see the head of this file for what the children do.
-        match unsafe { libc::fork() } {
-            -1 => panic!("fork failed"),
-            0 => {
-                // SAFETY: without a handler the alarm ends the child, which is what becomes of one that hangs.
-                unsafe { libc::alarm(60) };
-                None
-            }
-            pid => Some(Self(pid)),
-        }
-    }
-
-    /// Forks a child that runs `life` and exits.
-    fn that(life: impl FnOnce()) -> Self {
-        Self::fork().unwrap_or_else(|| Self::live(life))
-    }
-
-    /// Runs `life` and exits: 0, or 1 if it panicked.
-    fn live(life: impl FnOnce()) -> ! {
-        let status = i32::from(catch_unwind(AssertUnwindSafe(life)).is_err());
-        // SAFETY: ends the child without running what the parent's test runner has registered.
-        unsafe { libc::_exit(status) }
-    }
-
-    /// Waits until the child has exited, and not by a panic or a signal.
-    #[track_caller]
-    fn succeeds(self) {
-        let mut status = 0;
-        // SAFETY: the child is ours and has not been waited for; `status` is a live int.
-        assert_eq!(unsafe { libc::waitpid(self.0, &raw mut status, 0) }, self.0);
-        assert_ne!(status, libc::SIGALRM, "the child hangs");
-        assert_eq!(status, 0, "the child failed, with this wait status");
-    }
 }
 
 /// Uses a table as a child may: wakes, waits, starts threads that wait (on stacks that the parent's waiters had).

@@ -9,7 +9,7 @@ mod common;
 #[path = "common/homes.rs"]
 mod homes;
 
-use common::{Random, scaled};
+use common::{Random, assert_at_rest, number_from_environment, scaled, soak_duration};
 use homes::{OneSlot, Parking};
 use layby::{
     sema::Semaphore,
@@ -23,15 +23,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-
-fn number_from_environment(name: &str) -> Option<usize> {
-    std::env::var(name).ok().map(|number| number.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
-}
-
-/// How long each test goes on.
-fn duration() -> Duration {
-    Duration::from_secs(number_from_environment("LAYBY_SOAK_SECONDS").unwrap_or(2) as u64)
-}
 
 /// Rounds with a seed each, until the time is up. A round that hangs or fails tells its seed.
 fn rounds(mut round: impl FnMut(usize)) {
@@ -60,7 +51,7 @@ fn rounds(mut round: impl FnMut(usize)) {
         drop((guard, finish));
         watchdog.join().unwrap();
         seed += 1;
-        if start.elapsed() >= duration() {
+        if start.elapsed() >= soak_duration() {
             return;
         }
     }
@@ -137,13 +128,7 @@ fn nothing_is_lost<H: Home>() {
             }
         });
         assert_eq!(books.out.into_inner(), 0);
-        assert_eq!((semaphore.available(), semaphore.waiters()), (permits, 0), "at rest");
-        // Elsewhere, and under the old address nothing of it is left.
-        let moved = Box::new(std::mem::replace(&mut semaphore, Semaphore::new_in(0)));
-        assert!(!semaphore.take_timeout(Duration::ZERO) && semaphore.waiters() == 0);
-        semaphore = *moved;
-        assert!(semaphore.try_take_many(permits) && !semaphore.try_take());
-        semaphore.post_many(permits);
+        assert_at_rest(&mut semaphore, permits);
     });
 }
 

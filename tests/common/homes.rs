@@ -1,4 +1,5 @@
-//! Homes of our own, one for each backend that runs everywhere, and one with a single slot, where everybody collides.
+//! Homes of our own, one for each backend that runs everywhere, and some with few slots, down to the one where
+//! everybody collides.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
@@ -28,3 +29,5 @@ macro_rules! home {
 home!(Parking, Park, 64);
 home!(Spinning, Spin, 64);
 home!(OneSlot, Native, 1);
+home!(FewSlots, Native, 8);
+home!(SomeSlots, Native, 256);

@@ -4,9 +4,11 @@
 
 mod forms;
 mod rally;
+mod rest;
 
 pub(crate) use forms::Form;
 pub(crate) use rally::Rally;
+pub(crate) use rest::assert_at_rest;
 
 use std::{
     sync::{
@@ -18,7 +20,7 @@ use std::{
 };
 
 /// By how much counts shrink, from the environment: 1 on real hardware, 10 or so under emulation.
-fn divisor() -> usize {
+pub(crate) fn divisor() -> usize {
     std::env::var("LAYBY_TEST_SCALE")
         .map_or(1, |scale| scale.parse().expect("LAYBY_TEST_SCALE must be a number"))
         .max(1)
@@ -27,6 +29,15 @@ fn divisor() -> usize {
 /// A count that shrinks under emulation, but never so far that the test loses its meaning.
 pub(crate) fn scaled(count: usize) -> usize {
     (count / divisor()).max(count.min(4))
+}
+
+pub(crate) fn number_from_environment(name: &str) -> Option<usize> {
+    std::env::var(name).ok().map(|number| number.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
+}
+
+/// How long a test goes on that repeats itself for as long as one likes.
+pub(crate) fn soak_duration() -> Duration {
+    Duration::from_secs(number_from_environment("LAYBY_SOAK_SECONDS").unwrap_or(2) as u64)
 }
 
 /// Aborts the process when a test hangs, which is what a lost wake-up looks like. Disarmed on drop.
@@ -100,6 +111,14 @@ impl Random {
         Self((seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
+    /// Different for each list of numbers.
+    pub(crate) fn of(numbers: &[usize]) -> Self {
+        let mixed = numbers.iter().fold(0_u64, |mixed, number| {
+            (mixed.rotate_left(29) ^ *number as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        });
+        Self(mixed | 1)
+    }
+
     /// A number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
@@ -110,6 +129,11 @@ impl Random {
 
     pub(crate) fn choose<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
+    }
+
+    /// True once in `of` times.
+    pub(crate) fn one_in(&mut self, of: usize) -> bool {
+        self.below(of) == 0
     }
 }
 

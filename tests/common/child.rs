@@ -1,0 +1,71 @@
+//! A child process that reports by its exit status.
+//!
+//! Children run more than POSIX allows in the child of a threaded process (they allocate and start threads), which the C
+//! libraries that we run on allow.
+
+#![allow(unsafe_code, reason = "fork, waitpid, kill and _exit")]
+
+use crate::common::divisor;
+use std::{
+    io::{Error, ErrorKind},
+    panic::{AssertUnwindSafe, catch_unwind},
+    thread,
+    time::Duration,
+};
+
+/// How many milliseconds of the parent's sleep a child may take. Counted and not measured: both may be stopped for a while.
+const PATIENCE: usize = 60_000;
+
+pub(crate) struct Child(libc::pid_t);
+
+impl Child {
+    /// Forks: `None` in the child.
+    pub(crate) fn fork() -> Option<Self> {
+        // SAFETY: see the head of this file for what the children do.
+        match unsafe { libc::fork() } {
+            -1 => panic!("fork failed"),
+            0 => {
+                // SAFETY: without a handler the alarm ends the child, should it hang and its parent be gone.
+                unsafe { libc::alarm(3600) };
+                None
+            }
+            pid => Some(Self(pid)),
+        }
+    }
+
+    /// Forks a child that runs `life` and exits.
+    pub(crate) fn that(life: impl FnOnce()) -> Self {
+        Self::fork().unwrap_or_else(|| Self::live(life))
+    }
+
+    /// Runs `life` and exits: 0, or 1 if it panicked.
+    pub(crate) fn live(life: impl FnOnce()) -> ! {
+        let status = i32::from(catch_unwind(AssertUnwindSafe(life)).is_err());
+        // SAFETY: ends the child without running what the parent's test runner has registered.
+        unsafe { libc::_exit(status) }
+    }
+
+    /// Waits until the child has exited, and not by a panic or a signal.
+    #[track_caller]
+    pub(crate) fn succeeds(self) {
+        for _ in 0..PATIENCE * divisor() {
+            if let Some(status) = self.status() {
+                assert_eq!(status, 0, "the child failed, with this wait status");
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        // SAFETY: the child is ours and has not been waited for.
+        unsafe { libc::kill(self.0, libc::SIGKILL) };
+        panic!("the child hangs");
+    }
+
+    /// The child's wait status, if it has exited.
+    fn status(&self) -> Option<libc::c_int> {
+        let mut status = 0;
+        // SAFETY: the child is ours and has not been waited for; `status` is a live int.
+        let waited = unsafe { libc::waitpid(self.0, &raw mut status, libc::WNOHANG) };
+        assert!(waited != -1 || Error::last_os_error().kind() == ErrorKind::Interrupted, "waitpid failed");
+        (waited == self.0).then_some(status)
+    }
+}

@@ -1,0 +1,11 @@
+//! Where there are no children.
+
+use crate::common::Random;
+use layby::wait_table::Home;
+use std::sync::atomic::AtomicBool;
+
+pub(crate) fn children() -> usize {
+    0
+}
+
+pub(crate) fn fork_until<H: Home>(_stop: &AtomicBool, _random: Random) {}

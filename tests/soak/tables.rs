@@ -1,0 +1,49 @@
+//! All tables that a round may use.
+
+use crate::{
+    homes::{FewSlots, OneSlot, Parking, SomeSlots, Spinning},
+    plan::Place,
+};
+use layby::{
+    WaitTable,
+    sys::Backend,
+    wait_table::{Global, Home},
+};
+
+/// Does with the home at a place what is to be done.
+pub(crate) trait WithHome {
+    fn with<H: Home>(self);
+}
+
+impl Place {
+    pub(crate) fn with_home(self, what: impl WithHome) {
+        match self {
+            Self::Global => what.with::<Global>(),
+            Self::OneSlot => what.with::<OneSlot>(),
+            Self::FewSlots => what.with::<FewSlots>(),
+            Self::SomeSlots => what.with::<SomeSlots>(),
+            Self::Parking => what.with::<Parking>(),
+            Self::Spinning => what.with::<Spinning>(),
+        }
+    }
+}
+
+/// What is on the tables.
+pub(crate) fn report() -> [String; 6] {
+    fn of<H: Home>() -> String {
+        format!("{}: {:?}", std::any::type_name::<H>(), H::table())
+    }
+    [of::<Global>(), of::<OneSlot>(), of::<FewSlots>(), of::<SomeSlots>(), of::<Parking>(), of::<Spinning>()]
+}
+
+/// Nothing is on any chain, in any table.
+pub(crate) fn assert_all_empty() {
+    for report in report() {
+        assert!(report.contains("occupied: 0"), "something was left: {report}");
+    }
+}
+
+pub(crate) fn assert_empty<B: Backend>(table: &WaitTable<B>) {
+    let report = format!("{table:?}");
+    assert!(report.contains("occupied: 0"), "something was left: {report}");
+}

@@ -1,0 +1,88 @@
+//! Who is where, and what to say when nobody gets any further.
+//!
+//! Counts the ticks of its own sleep and not the clock: the whole process may be stopped for a while.
+
+#![allow(unsafe_code, reason = "places are kept as raw pointers, to be changed atomically")]
+
+use crate::{common::divisor, tables};
+use std::{
+    io::{self, Write},
+    panic::Location,
+    process,
+    sync::atomic::{AtomicPtr, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+/// What a thread of a round shows to others.
+pub(crate) struct Post {
+    /// Where it is about to block.
+    pub(crate) place: AtomicPtr<Location<'static>>,
+    pub(crate) operations: AtomicUsize,
+    /// Its system-wide number, for signals; 0: nobody is there.
+    pub(crate) thread: AtomicUsize,
+}
+
+impl Post {
+    const fn new() -> Self {
+        Self {
+            place: AtomicPtr::new(std::ptr::null_mut()),
+            operations: AtomicUsize::new(0),
+            thread: AtomicUsize::new(0),
+        }
+    }
+
+    fn place(&self) -> Option<&'static Location<'static>> {
+        // SAFETY: null, or made of a `&'static Location`.
+        unsafe { self.place.load(Ordering::Relaxed).as_ref() }
+    }
+}
+
+/// One for each thread that a round can have.
+pub(crate) static POSTS: [Post; 64] = [const { Post::new() }; 64];
+
+static SEED: AtomicUsize = AtomicUsize::new(0);
+static ROUND: AtomicUsize = AtomicUsize::new(0);
+
+const TICK: Duration = Duration::from_millis(100);
+/// How many ticks a round may take. The longest takes a second, on a machine with nothing else to do.
+const PATIENCE: usize = 900;
+
+/// Prints the seed and the round when anything fails, and ends the process: other threads may wait for the one that failed.
+pub(crate) fn start(seed: usize) {
+    SEED.store(seed, Ordering::Relaxed);
+    std::panic::set_hook(Box::new(|panic| give_up(&format!("{panic}"))));
+    thread::spawn(|| {
+        let (mut round, mut ticks) = (0, 0);
+        loop {
+            thread::sleep(TICK);
+            let now = ROUND.load(Ordering::Relaxed);
+            ticks = if now == round { ticks + 1 } else { 0 };
+            round = now;
+            if ticks > PATIENCE * divisor() {
+                give_up("nobody gets any further");
+            }
+        }
+    });
+}
+
+pub(crate) fn begin_round(round: usize) {
+    ROUND.store(round, Ordering::Relaxed);
+}
+
+fn give_up(why: &str) -> ! {
+    let (seed, round) = (SEED.load(Ordering::Relaxed), ROUND.load(Ordering::Relaxed));
+    // Not by the macros, whose output the test runner keeps back until the test has ended.
+    let mut out = io::stderr().lock();
+    let mut say = |line: String| drop(writeln!(out, "{line}"));
+    say(format!("{why}\nin round {round} of seed {seed}; again: ci/soak.sh 1 {seed} {round}"));
+    for (number, post) in POSTS.iter().enumerate().filter(|(_, post)| post.thread.load(Ordering::Relaxed) != 0) {
+        let operations = post.operations.load(Ordering::Relaxed);
+        match post.place() {
+            Some(place) => say(format!("worker {number}: at {place}, after {operations} operations")),
+            None => say(format!("worker {number}: not blocked, after {operations} operations")),
+        }
+    }
+    tables::report().into_iter().for_each(&mut say);
+    process::abort();
+}
