@@ -7,17 +7,22 @@
     any(target_os = "linux", target_os = "android"),
     not(any(layby_loom, layby_shuttle, layby_park, layby_no_fork))
 ))]
+#![allow(unsafe_code, reason = "a new semaphore in the place of an old one")]
 
 #[path = "common/child.rs"]
 mod child;
 mod common;
+#[path = "common/queue.rs"]
+mod queue;
 
 use child::Child;
-use common::{Rally, Tally, counting_backend, eventually, scaled, watchdog};
+use common::{Rally, Tally, assert_at_rest, counting_backend, eventually, scaled, watchdog};
 use layby::{
     Key, WaitTable,
+    sema::Semaphore,
     wait_table::{Slots, global},
 };
+use queue::Queue;
 use std::{
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -247,4 +252,41 @@ fn makes_no_system_calls_for_the_parents_sleepers() {
         child.succeeds();
         assert_eq!(table.wake_all(&table), 1);
     });
+}
+
+/// In the parent a ticket of a semaphore was abandoned, with somebody in line behind it. The child makes a new semaphore in
+/// the same place, as a new thread of it does that gets the stack of one of the parent's.
+#[test]
+fn nothing_is_left_of_the_parents_abandoned_tickets() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let mut semaphore = Box::new(Semaphore::new(0));
+    let place = &raw mut *semaphore;
+    thread::scope(|s| {
+        let semaphore = &semaphore;
+        let mut queue = Queue::new(s, semaphore);
+        let gives_up = queue.join(1, |semaphore| semaphore.take_timeout(Duration::from_millis(200)));
+        let stays = queue.join(1, |semaphore| semaphore.take_timeout(Duration::MAX));
+        assert!(!gives_up.join().unwrap());
+        let child = Child::that(|| {
+            // SAFETY: the threads that borrow the old one do not exist here.
+            let semaphore = unsafe {
+                place.write(Semaphore::new(0));
+                &mut *place
+            };
+            let in_line = thread::scope(|s| {
+                let taker = s.spawn(|| semaphore.take());
+                eventually(|| global().wake_all(Key::ticket(semaphore, 0)) == 1);
+                let in_line = semaphore.waiters();
+                semaphore.post();
+                taker.join().unwrap();
+                in_line
+            });
+            assert_eq!(in_line, 1);
+            assert_at_rest(semaphore, 0);
+        });
+        semaphore.post();
+        assert!(stays.join().unwrap());
+        child.succeeds();
+    });
+    assert_at_rest(&mut semaphore, 0);
 }

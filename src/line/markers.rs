@@ -19,12 +19,16 @@
 //! A taker reads the fields between its load of the state and its compare-and-swap. If that succeeds the fields are those
 //! of this version: they are rewritten only after a claim of the next version, which follows a take of this one, and two
 //! compare-and-swaps cannot both succeed on one `FULL`.
+//!
+//! After a fork the child has a copy of all cells, and none of the threads that would take the markers out. The first of its
+//! own threads that leaves a marker empties them; until then they are not looked at (see [`crate::sys::fork`]).
 
 use super::word::{AtomicWord, Word, before};
 use crate::sync::{
     atomic::{AtomicUsize, Ordering},
     const_outside_models, mutant, world_static,
 };
+use crate::sys::fork::Generation;
 use core::iter;
 use std::sync::OnceLock;
 
@@ -102,12 +106,20 @@ impl Cell {
         true
     }
 
+    /// Forgets a marker of a parent process, or what a thread of it was in the middle of. Nobody else looks at the cell
+    /// meanwhile.
+    fn forget(&self) {
+        let seen = self.state.load(Ordering::Relaxed);
+        self.state.store((seen & !STATE) | FREE, Ordering::Relaxed);
+    }
+
     /// The marker, if there is one of this line, and the state in which it was seen.
     fn look(&self, line: usize) -> Option<(usize, Span)> {
         // Ordering: SeqCst; the look of pairs M1 and M2 in `abandoned`. Acquires the fields.
         let order = if mutant!("relaxed_look_at_cell") { Ordering::Relaxed } else { Ordering::SeqCst };
         let seen = self.state.load(order);
-        if seen & STATE != FULL || self.line.load(Ordering::Relaxed) != line {
+        let is_ours = seen & STATE == FULL && self.line.load(Ordering::Relaxed) == line && generation().is_current();
+        if !is_ours {
             return None;
         }
         Some((seen, Span { first: self.first.load(Ordering::Relaxed), last: self.last.load(Ordering::Relaxed) }))
@@ -194,6 +206,7 @@ impl Shard {
 
     /// Leaves a marker. The caller has raised the alert before.
     pub(super) fn publish(&self, line: usize, span: Span) {
+        generation().enter(|| shards().iter().flat_map(|shard| shard.block.all_cells()).for_each(Cell::forget));
         self.block.fill(line, span);
     }
 
@@ -228,6 +241,14 @@ world_static! {
     pub(crate) fn shards() -> &'static [Shard; SHARDS] {
         const { [const { Shard::new() }; SHARDS] }
         model { core::array::from_fn(|_| shard_with_blocks()) }
+    }
+}
+
+world_static! {
+    /// Whose markers the cells hold: a child has a copy of its parent's, whose lines may be gone.
+    fn generation() -> &'static Generation {
+        const { Generation::new() }
+        model { Generation::current() }
     }
 }
 

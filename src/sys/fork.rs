@@ -3,7 +3,11 @@
 //! Those chains hold elements on stacks that the child's C library hands out again to new threads, so the child must
 //! never walk them. A generation counts the forks on the way from the first process to this one; a table that finds
 //! itself of an older generation empties itself before its next use, and an element that was published in an older one
-//! knows that it is on no chain any more.
+//! knows that it is on no chain any more. The same goes for the markers of abandoned tickets: the line that one names may
+//! have lived on such a stack.
+
+use crate::sync::hint;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 #[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
 mod unix {
@@ -56,3 +60,91 @@ pub(crate) fn generation() -> u32 {
 #[cfg(not(all(unix, not(any(layby_loom, layby_shuttle)))))]
 #[inline]
 pub(crate) fn watch() {}
+
+/// Which process' elements or markers a place holds.
+///
+/// The word is twice the generation of those that the place holds, and odd while a thread of that generation empties it.
+/// A fork may come in the middle of that: the child sees a renewal of another generation than its own, which nobody will
+/// finish, and starts anew.
+///
+/// Whoever looks for something in the place and finds another generation, or a renewal, returns as if the place were empty:
+/// what is this process' own is published only after the renewal, and by the argument of [`crate::wait_table`] whoever
+/// publishes after that look sees what the looker has changed before. So the generation is looked at after the place.
+pub(crate) struct Generation(AtomicU32);
+
+const RENEWING: u32 = 1;
+
+/// The word of a place that holds what is this process' own.
+#[inline]
+fn current_word() -> u32 {
+    generation().wrapping_mul(2)
+}
+
+impl Generation {
+    /// Of a place that is as old as the first process.
+    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    pub(crate) fn current() -> Self {
+        Self(AtomicU32::new(current_word()))
+    }
+
+    #[inline]
+    pub(crate) fn is_current(&self) -> bool {
+        // Ordering: acquire; matches the release in `renew`.
+        self.0.load(Ordering::Acquire) == current_word()
+    }
+
+    /// Makes the place fit for publishing: a child's first use empties it of what is its parent's.
+    #[inline]
+    pub(crate) fn enter(&self, empty: impl FnOnce()) {
+        watch();
+        if !self.is_current() {
+            self.renew(empty);
+            while !self.is_current() {
+                hint::spin_loop();
+            }
+        }
+    }
+
+    /// Only the first thread that comes empties the place.
+    #[cold]
+    fn renew(&self, empty: impl FnOnce()) {
+        let current = current_word();
+        let seen = self.0.load(Ordering::Relaxed);
+        if seen == current || seen == current | RENEWING {
+            return;
+        }
+        if self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            empty();
+            // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees it empty.
+            self.0.store(current, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+mod tests {
+    use super::*;
+
+    /// A fork in the middle of a renewal: the thread that renews does not exist in the child.
+    #[test]
+    fn a_renewal_that_the_parent_left_unfinished_is_done_by_the_child() {
+        let left_behind = current_word().wrapping_sub(2) | RENEWING;
+        let generation = Generation(AtomicU32::new(left_behind));
+        assert!(!generation.is_current());
+        let mut emptied = false;
+        generation.renew(|| emptied = true);
+        assert!(emptied && generation.is_current());
+    }
+
+    /// Another thread of this process is at work: it is left to it.
+    #[test]
+    fn a_renewal_of_this_process_is_done_once() {
+        let generation = Generation(AtomicU32::new(current_word() | RENEWING));
+        generation.renew(|| unreachable!("emptied twice"));
+        assert!(!generation.is_current());
+    }
+}

@@ -1,12 +1,8 @@
 //! Where a table's slots live, in a static or on the heap, and what a table has besides them.
 
 use super::pop_stack::Slot;
-use crate::sync::{
-    atomic::{AtomicUsize, Ordering},
-    hint,
-};
-use crate::sys::fork;
-use core::sync::atomic::AtomicU32;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sys::fork::Generation;
 
 /// Slots in a static, for a [`WaitTable`](super::WaitTable) that needs no heap: page-aligned, as in the paper.
 ///
@@ -95,13 +91,7 @@ impl State {
     /// Makes the slots fit for publishing: a child's first use empties them of its parent's elements.
     #[inline]
     pub(super) fn enter(&self, slots: &[Slot]) {
-        fork::watch();
-        if !self.is_current() {
-            self.generation.renew(slots);
-            while !self.is_current() {
-                hint::spin_loop();
-            }
-        }
+        self.generation.enter(|| slots.iter().for_each(Slot::forget_all));
     }
 
     /// Whether the elements in the slots are this process' own. If they are not, nobody waits.
@@ -125,79 +115,5 @@ impl State {
     pub(super) fn lower_alert(&self) {
         // Ordering: relaxed; an alert that is seen too long costs a look.
         self.alerts.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Which process' elements the slots hold; see [`fork`].
-///
-/// The word is twice the generation whose elements the slots hold, and odd while a thread of that generation empties
-/// them. A fork may come in the middle of that: the child sees a renewal of another generation than its own, which
-/// nobody will finish, and starts anew.
-///
-/// A notifier that finds another generation, or a renewal, returns without a look at any chain: elements of this
-/// process are published only after the renewal, and by the argument of [`crate::wait_table`] whoever publishes after
-/// the notifier's look sees the notifier's change.
-pub(super) struct Generation(AtomicU32);
-
-const RENEWING: u32 = 1;
-
-/// The word of a table that holds elements of this process only.
-#[inline]
-fn current_word() -> u32 {
-    fork::generation().wrapping_mul(2)
-}
-
-impl Generation {
-    #[cfg(not(any(layby_loom, layby_shuttle)))]
-    const fn new() -> Self {
-        Self(AtomicU32::new(0))
-    }
-
-    fn current() -> Self {
-        Self(AtomicU32::new(current_word()))
-    }
-
-    #[inline]
-    fn is_current(&self) -> bool {
-        // Ordering: acquire; matches the release in `renew`.
-        self.0.load(Ordering::Acquire) == current_word()
-    }
-
-    /// Empties the slots of a parent's elements; only the first thread that comes does it.
-    #[cold]
-    fn renew(&self, slots: &[Slot]) {
-        let current = current_word();
-        let seen = self.0.load(Ordering::Relaxed);
-        if seen == current || seen == current | RENEWING {
-            return;
-        }
-        if self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            slots.iter().for_each(Slot::forget_all);
-            // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees empty slots.
-            self.0.store(current, Ordering::Release);
-        }
-    }
-}
-
-#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
-mod tests {
-    use super::*;
-
-    /// A fork in the middle of a renewal: the thread that renews does not exist in the child.
-    #[test]
-    fn a_renewal_that_the_parent_left_unfinished_is_done_by_the_child() {
-        let left_behind = current_word().wrapping_sub(2) | RENEWING;
-        let generation = Generation(AtomicU32::new(left_behind));
-        assert!(!generation.is_current());
-        generation.renew(&[Slot::new()]);
-        assert!(generation.is_current());
-    }
-
-    /// Another thread of this process is at work: it is left to it.
-    #[test]
-    fn a_renewal_of_this_process_is_done_once() {
-        let generation = Generation(AtomicU32::new(current_word() | RENEWING));
-        generation.renew(&[Slot::new()]);
-        assert!(!generation.is_current());
     }
 }
