@@ -76,6 +76,12 @@ fn deadlines_in_the_past() {
     thread::sleep(Duration::from_millis(1));
     assert!(!table.wait_until_deadline(table, past, || false));
     assert!(table.wait_until_deadline(table, past, || true), "a condition that holds is no timeout");
+    let evaluations = Tally::new();
+    let comes_true = || {
+        evaluations.add();
+        evaluations.get() > 1
+    };
+    assert!(table.wait_until_deadline(table, past, comes_true), "the last look comes after the deadline");
     assert!(!table.wait_until_timeout(table, Duration::ZERO, || false));
     assert!(table.wait_until_timeout(table, Duration::ZERO, || true));
     assert_eq!(table.wait_if_deadline(table, past, || true), WaitOutcome::TimedOut);

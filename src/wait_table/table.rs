@@ -127,7 +127,8 @@ impl<B: Backend> WaitTable<B> {
                 counters::count(Event::FutileWake);
             }
             if deadline::passed(deadline) {
-                return false;
+                // It may have come true in time, since we looked.
+                return condition();
             }
             let (held, notified) = published::<B, _>(self.enter(key), label, since, |element| {
                 // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
