@@ -4,7 +4,10 @@
 
 #![allow(unsafe_code, reason = "places are kept as raw pointers, to be changed atomically")]
 
-use crate::{common::divisor, tables};
+use crate::{
+    common::{divisor, number_from_environment},
+    tables,
+};
 use std::{
     io::{self, Write},
     panic::Location,
@@ -45,21 +48,23 @@ static SEED: AtomicUsize = AtomicUsize::new(0);
 static ROUND: AtomicUsize = AtomicUsize::new(0);
 
 const TICK: Duration = Duration::from_millis(100);
-/// How many ticks a round may take. The longest takes a second, on a machine with nothing else to do.
+/// How many ticks a round may take, unless the environment says otherwise. The longest takes a second, on a machine with
+/// nothing else to do.
 const PATIENCE: usize = 900;
 
 /// Prints the seed and the round when anything fails, and ends the process: other threads may wait for the one that failed.
 pub(crate) fn start(seed: usize) {
     SEED.store(seed, Ordering::Relaxed);
     std::panic::set_hook(Box::new(|panic| give_up(&format!("{panic}"))));
-    thread::spawn(|| {
+    let patience = number_from_environment("LAYBY_SOAK_PATIENCE").unwrap_or(PATIENCE * divisor());
+    thread::spawn(move || {
         let (mut round, mut ticks) = (0, 0);
         loop {
             thread::sleep(TICK);
             let now = ROUND.load(Ordering::Relaxed);
             ticks = if now == round { ticks + 1 } else { 0 };
             round = now;
-            if ticks > PATIENCE * divisor() {
+            if ticks > patience {
                 give_up("nobody gets any further");
             }
         }
