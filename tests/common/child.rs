@@ -1,15 +1,18 @@
 //! A child process that reports by its exit status.
 //!
 //! Children run more than POSIX allows in the child of a threaded process (they allocate and start threads), which the C
-//! libraries that we run on allow.
+//! libraries that we run on allow. The standard library does not allow all of that: it has a lock of its own around the
+//! start and the end of a thread. If threads of the parent may start or end when it forks, the child's must be [`Bare`].
 
-#![allow(unsafe_code, reason = "fork, waitpid, kill and _exit")]
+#![allow(unsafe_code, reason = "fork, waitpid, kill, _exit and threads of the C library")]
+#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use crate::common::divisor;
 use std::{
     io::{Error, ErrorKind},
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    thread,
+    ptr, thread,
     time::Duration,
 };
 
@@ -67,5 +70,33 @@ impl Child {
         let waited = unsafe { libc::waitpid(self.0, &raw mut status, libc::WNOHANG) };
         assert!(waited != -1 || Error::last_os_error().kind() == ErrorKind::Interrupted, "waitpid failed");
         (waited == self.0).then_some(status)
+    }
+}
+
+/// A thread of the C library alone.
+pub(crate) struct Bare(libc::pthread_t);
+
+impl Bare {
+    /// Starts a thread. A panic in it ends the process.
+    pub(crate) fn start(life: impl FnOnce() + Send + 'static) -> Self {
+        extern "C" fn run(life: *mut libc::c_void) -> *mut libc::c_void {
+            // SAFETY: made of such a box in `start`, and given to this thread only.
+            let life = unsafe { Box::from_raw(life.cast::<Box<dyn FnOnce() + Send>>()) };
+            life();
+            ptr::null_mut()
+        }
+        let life: Box<Box<dyn FnOnce() + Send>> = Box::new(Box::new(life));
+        // SAFETY: an all-zero thread is a valid place to write one to; the box is `run`'s from here on.
+        unsafe {
+            let mut thread = mem::zeroed();
+            let started = libc::pthread_create(&raw mut thread, ptr::null(), run, Box::into_raw(life).cast());
+            assert_eq!(started, 0, "no thread");
+            Self(thread)
+        }
+    }
+
+    pub(crate) fn join(self) {
+        // SAFETY: started and not yet joined.
+        assert_eq!(unsafe { libc::pthread_join(self.0, ptr::null_mut()) }, 0);
     }
 }

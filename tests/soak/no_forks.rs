@@ -1,6 +1,6 @@
 //! Where there are no children.
 
-use crate::common::Random;
+use crate::worker::Worker;
 use layby::wait_table::Home;
 use std::sync::atomic::AtomicBool;
 
@@ -8,4 +8,4 @@ pub(crate) fn children() -> usize {
     0
 }
 
-pub(crate) fn fork_until<H: Home>(_stop: &AtomicBool, _random: Random) {}
+pub(crate) fn fork_until<H: Home>(_stop: &AtomicBool, _worker: Worker<'_>) {}

@@ -5,9 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 pub(crate) const ARE_SENT: bool = false;
 
-/// Anything but 0.
 pub(crate) fn this_thread() -> usize {
-    1
+    0
 }
 
 pub(crate) fn send_until(_stop: &AtomicBool, _random: Random) {}

@@ -16,6 +16,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Plans have fewer threads.
+const FORKERS_POST: usize = POSTS.len() - 1;
+
 /// Runs the round that `plan` describes.
 pub(crate) struct Run<'a>(pub(crate) &'a Plan);
 
@@ -39,13 +42,16 @@ fn play<H: Home>(plan: &Plan, games: &[Box<dyn Game>]) {
         }
         if plan.has(Hardship::Forks) {
             hardships.push(s.spawn(|| {
-                let random = plan.random(POSTS.len() + 1, 0);
+                let post = &POSTS[FORKERS_POST];
+                let worker = Worker::new(plan.random(FORKERS_POST, 0), &[], post);
+                post.is_taken.store(true, Ordering::Relaxed);
                 // A child would inherit the locks of `parking_lot_core`.
                 if plan.place == Place::Parking {
-                    forks::fork_until::<Global>(&over, random);
+                    forks::fork_until::<Global>(&over, worker);
                 } else {
-                    forks::fork_until::<H>(&over, random);
+                    forks::fork_until::<H>(&over, worker);
                 }
+                post.is_taken.store(false, Ordering::Relaxed);
             }));
         }
         let spawn = |number: usize, generation: usize| {
@@ -82,6 +88,7 @@ fn work(plan: &Plan, games: &[Box<dyn Game>], over: &AtomicBool, number: usize, 
     if plan.has(Hardship::Priorities) {
         scheduling::favour(&mut random);
     }
+    post.is_taken.store(true, Ordering::Relaxed);
     post.thread.store(signals::this_thread(), Ordering::Relaxed);
     let mut worker = Worker::new(random, games, post);
     for _ in 0..plan.life {
@@ -91,4 +98,5 @@ fn work(plan: &Plan, games: &[Box<dyn Game>], over: &AtomicBool, number: usize, 
         worker.step();
     }
     post.thread.store(0, Ordering::Relaxed);
+    post.is_taken.store(false, Ordering::Relaxed);
 }

@@ -12,7 +12,7 @@ use std::{
     io::{self, Write},
     panic::Location,
     process,
-    sync::atomic::{AtomicPtr, AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
     thread,
     time::Duration,
 };
@@ -22,8 +22,9 @@ pub(crate) struct Post {
     /// Where it is about to block.
     pub(crate) place: AtomicPtr<Location<'static>>,
     pub(crate) operations: AtomicUsize,
-    /// Its system-wide number, for signals; 0: nobody is there.
+    /// Its system-wide number, for signals; 0: none are to be sent.
     pub(crate) thread: AtomicUsize,
+    pub(crate) is_taken: AtomicBool,
 }
 
 impl Post {
@@ -32,6 +33,7 @@ impl Post {
             place: AtomicPtr::new(std::ptr::null_mut()),
             operations: AtomicUsize::new(0),
             thread: AtomicUsize::new(0),
+            is_taken: AtomicBool::new(false),
         }
     }
 
@@ -81,7 +83,7 @@ fn give_up(why: &str) -> ! {
     let mut out = io::stderr().lock();
     let mut say = |line: String| drop(writeln!(out, "{line}"));
     say(format!("{why}\nin round {round} of seed {seed}; again: ci/soak.sh 1 {seed} {round}"));
-    for (number, post) in POSTS.iter().enumerate().filter(|(_, post)| post.thread.load(Ordering::Relaxed) != 0) {
+    for (number, post) in POSTS.iter().enumerate().filter(|(_, post)| post.is_taken.load(Ordering::Relaxed)) {
         let operations = post.operations.load(Ordering::Relaxed);
         match post.place() {
             Some(place) => say(format!("worker {number}: at {place}, after {operations} operations")),

@@ -10,8 +10,6 @@ mod tokens;
 mod turns;
 mod words;
 
-pub(crate) use order::play_in_order;
-
 use crate::{plan::Plan, worker::Worker};
 use layby::{
     mutex::{RawFairMutex, RawMutex},

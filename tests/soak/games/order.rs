@@ -33,7 +33,7 @@ impl<H: Home> Game for Order<H> {
 }
 
 /// Some threads stand in line, of whom some give up. Permits come one by one, and those who stay get them in order.
-pub(crate) fn play_in_order<H: Home>(random: &mut Random) {
+fn play_in_order<H: Home>(random: &mut Random) {
     let mut semaphore = Semaphore::<H>::new_in(0);
     let left = thread::scope(|s| {
         let mut queue = Queue::new(s, &semaphore);
