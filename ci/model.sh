@@ -1,5 +1,5 @@
 #!/bin/sh
-# Models: every loom model, shuttle's deep schedules, and every mutant, which must be caught.
+# Models: every loom model, shuttle's deep schedules, programs made of bytes, and every mutant, which must be caught.
 #
 #   ci/model.sh                 all of it
 #   ci/model.sh models          the loom models only
@@ -73,6 +73,14 @@ relaxed_look_at_cell    | loom_line      | three_give_up
 forgets_the_joined      | loom_line      | two_leave_together_before_a_taker
 no_look_at_more         | loom_line      | two_leave_together_before_a_taker
 waiter_forgets_waiters  | loom_mutex     | unlock_against_two_locks
+no_ratify               | shuttle_fuzz   | random_programs
+no_wake                 | shuttle_fuzz   | random_programs
+no_marker_look          | shuttle_fuzz   | random_programs
+no_granted_recheck      | shuttle_fuzz   | random_programs
+post_passes_one         | shuttle_fuzz   | random_programs
+settle_passes_one       | shuttle_fuzz   | random_programs
+wakes_the_first_only    | shuttle_fuzz   | random_programs
+forgets_the_joined      | shuttle_fuzz   | random_programs
 '
 
 in_world() { # loom or shuttle, cargo arguments…
