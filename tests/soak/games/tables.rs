@@ -1,7 +1,7 @@
 //! A lock made of a flag and the wait table, waited for in every form: also by conditions that panic or wait themselves.
 
 use super::Game;
-use crate::{common::Form, worker::Worker};
+use crate::{common::Form, tables::assert_empty, worker::Worker};
 use layby::{Key, WaitTable, sys::Backend, wait_table::Home};
 use std::{
     cell::Cell,
@@ -137,6 +137,6 @@ impl Game for Own {
 
     fn check(self: Box<Self>) {
         self.flag.check();
-        assert!(format!("{:?}", self.table).contains("occupied: 0"), "left on a chain: {:?}", self.table);
+        assert_empty(&self.table);
     }
 }
