@@ -28,7 +28,7 @@ impl Place {
     }
 }
 
-/// What is on the tables.
+/// What is on the tables: as much as they tell.
 pub(crate) fn report() -> [String; 6] {
     fn of<H: Home>() -> String {
         format!("{}: {:?}", std::any::type_name::<H>(), H::table())
