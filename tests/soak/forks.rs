@@ -36,7 +36,8 @@ pub(crate) fn fork_until<H: Home>(stop: &AtomicBool, mut worker: Worker<'_>) {
 fn live<H: Home>(chance: usize) {
     let table = H::table();
     assert_eq!(table.wake_all(table) + table.wake_one(table), 0, "not empty");
-    assert!(!table.wait_until_timeout(table, Duration::from_micros(50), || false));
+    // Publishes, however slow the machine is: that is what empties the table of the parent's elements.
+    table.wait_if(table, || false);
     assert_empty(table);
     let rally = Rally::leaked(table);
     let partner = Bare::start(move || rally.play(1, 1));
