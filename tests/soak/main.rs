@@ -6,6 +6,7 @@
 //! | `LAYBY_SOAK_SECONDS` | how long; then each round is logged. A few seconds by default, without a log |
 //! | `LAYBY_SEED` | what the rounds are made of |
 //! | `LAYBY_ROUND` | this round only, over and over |
+//! | `LAYBY_SOAK_NO_FORKS` | no children |
 //! | `LAYBY_SOAK_PATIENCE` | how many tenths of a second a round may take before it counts as hanging |
 //!
 //! A seed repeats what the threads do, not how they interleave: a failure that does not come again at once needs the round

@@ -40,7 +40,7 @@ fn play<H: Home>(plan: &Plan, games: &[Box<dyn Game>]) {
             // Until the last worker is gone: some wait for nothing else.
             hardships.push(s.spawn(|| signals::send_until(&all_gone, plan.random(POSTS.len(), 0))));
         }
-        if plan.has(Hardship::Forks) {
+        if plan.has(Hardship::Forks) && std::env::var_os("LAYBY_SOAK_NO_FORKS").is_none() {
             hardships.push(s.spawn(|| {
                 let post = &POSTS[FORKERS_POST];
                 let worker = Worker::new(plan.random(FORKERS_POST, 0), &[], post);
