@@ -28,10 +28,10 @@ impl Place {
     }
 }
 
-/// What is on the tables: as much as they tell.
+/// What is on the tables, and who waits there.
 pub(crate) fn report() -> [String; 6] {
     fn of<H: Home>() -> String {
-        format!("{}: {:?}", std::any::type_name::<H>(), H::table())
+        format!("{}: {:?}\n{}", std::any::type_name::<H>(), H::table(), H::table().waiters())
     }
     [of::<Global>(), of::<OneSlot>(), of::<FewSlots>(), of::<SomeSlots>(), of::<Parking>(), of::<Spinning>()]
 }
