@@ -30,28 +30,10 @@ pub(crate) use world::checker;
 #[cfg(any(layby_loom, layby_shuttle))]
 pub mod model;
 
+pub(crate) mod mutants;
+pub(crate) use mutants::{mutant, unless_mutant};
+
 use atomic::{Ordering, fence};
-
-/// Whether this build is the named mutant: the protocol broken in one place on purpose, by
-/// `--cfg layby_mutant="name"`. `ci/model.sh` requires that a model catches it.
-macro_rules! mutant {
-    ($name:literal) => {
-        cfg!(layby_mutant = $name)
-    };
-}
-pub(crate) use mutant;
-
-/// An ordering, which the named mutant weakens to `Relaxed`.
-macro_rules! unless_mutant {
-    ($name:literal, $order:ident) => {
-        if cfg!(layby_mutant = $name) {
-            $crate::sync::atomic::Ordering::Relaxed
-        } else {
-            $crate::sync::atomic::Ordering::$order
-        }
-    };
-}
-pub(crate) use unless_mutant;
 
 /// Fence A: a waiter calls it after publishing its element and before loading its condition. Matches fence B,
 /// [`fence_before_look`].
