@@ -8,7 +8,7 @@
 
 mod models;
 
-use layby::eventcount::{EventCount, WaitPoint};
+use layby::eventcount::{EventCount, Sequencer, WaitPoint};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
@@ -55,6 +55,20 @@ fn two_advances_against_two_awaits() {
             |count| {
                 count.advance();
             },
+        ],
+    );
+}
+
+/// Both values are reached at once, and both waiters are told.
+#[test]
+fn an_advance_by_two_against_two_awaits() {
+    model(
+        2,
+        EventCount::new,
+        &[
+            |count| assert_eq!(count.await_at_least(1), 2),
+            |count| assert_eq!(count.await_at_least(2), 2),
+            |count| assert_eq!(count.advance_by(2), 2),
         ],
     );
 }
@@ -158,6 +172,47 @@ fn an_advance_publishes() {
     );
 }
 
+/// The same for who sees the count closed.
+#[test]
+fn a_close_publishes() {
+    model::<(EventCount, AtomicU32)>(
+        3,
+        || (EventCount::new(), AtomicU32::new(0)),
+        &[
+            |(count, data)| {
+                count.await_at_least(1);
+                assert_eq!(data.load(Ordering::Relaxed), 7);
+            },
+            |(count, data)| {
+                data.store(7, Ordering::Relaxed);
+                count.close();
+            },
+        ],
+    );
+}
+
+/// What was written before a draw, in either form, is seen by who draws or peeks later in the count.
+#[test]
+fn a_draw_publishes() {
+    fn write_and_draw((tickets, data): &(Sequencer, AtomicU32), draw: fn(&Sequencer)) {
+        data.store(7, Ordering::Relaxed);
+        draw(tickets);
+    }
+    fn look((tickets, data): &(Sequencer, AtomicU32), drawn: fn(&Sequencer) -> u64) {
+        if drawn(tickets) == 1 {
+            assert_eq!(data.load(Ordering::Relaxed), 7);
+        }
+    }
+    for threads in [
+        &[(|s| write_and_draw(s, |tickets| drop(tickets.tickets_below(1, 9)))) as fn(&(Sequencer, AtomicU32)), |s| {
+            look(s, Sequencer::peek)
+        }],
+        &[|s| write_and_draw(s, |tickets| drop(tickets.tickets(1))), |s| look(s, Sequencer::ticket)],
+    ] {
+        model(3, || (Sequencer::new(), AtomicU32::new(0)), threads);
+    }
+}
+
 struct Tokens {
     left: AtomicU32,
     arrived: WaitPoint,
@@ -183,6 +238,16 @@ impl Tokens {
         self.arrived.wait_until(|| self.try_take());
     }
 
+    /// With a deadline that has passed when the model says so.
+    fn take_in_time(&self) -> bool {
+        self.arrived.wait_until_deadline(Instant::now(), || self.try_take())
+    }
+
+    fn give_all(&self, tokens: u32) {
+        self.left.fetch_add(tokens, Ordering::Relaxed);
+        self.arrived.notify_all();
+    }
+
     fn give(&self) {
         self.left.fetch_add(1, Ordering::Relaxed);
         self.arrived.notify_one();
@@ -204,6 +269,37 @@ fn two_notify_one_against_two_waits() {
             tokens.give();
             tokens.give();
         }],
+    );
+}
+
+#[test]
+fn notify_all_against_two_waits() {
+    model(2, Tokens::none, &[Tokens::take, Tokens::take, |tokens| tokens.give_all(2)]);
+}
+
+/// Without an expiry it is a wait as any other.
+#[test]
+fn notify_one_against_timed_wait() {
+    model(3, Tokens::none, &[|tokens| assert!(tokens.take_in_time(), "a timeout without an expiry"), Tokens::give]);
+}
+
+/// The token is there when the deadline passes: it counts, and not the timeout.
+#[test]
+fn a_token_at_the_deadline() {
+    model(
+        3,
+        Tokens::none,
+        &[
+            |tokens| {
+                if !tokens.take_in_time() {
+                    assert_eq!(tokens.left.load(Ordering::Relaxed), 0, "timed out beside a token");
+                }
+            },
+            |tokens| {
+                tokens.left.fetch_add(1, Ordering::Relaxed);
+                layby::model::expire_deadlines();
+            },
+        ],
     );
 }
 

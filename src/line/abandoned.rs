@@ -57,7 +57,7 @@ use super::{
     markers::{self, Span},
     word::Word,
 };
-use crate::sync::{atomic::Ordering, fence_before_look_seqcst, mutant};
+use crate::sync::{atomic::Ordering, fence_before_look_seqcst, mutant, unless_mutant};
 use crate::wait_table::Home;
 use core::{marker::PhantomData, ptr};
 
@@ -79,8 +79,13 @@ impl<H: Home> Abandoned<H> {
     }
 
     fn publish(&self, span: Span) {
-        H::table().raise_alert();
+        if !mutant!("late_alert") {
+            H::table().raise_alert();
+        }
         markers::shard(self.address).publish(self.address, span);
+        if mutant!("late_alert") {
+            H::table().raise_alert();
+        }
     }
 
     /// Takes a marker out.
@@ -110,7 +115,8 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
         }
         let behind = span.last.wrapping_add(1);
         // Ordering: SeqCst; the lowering of pair M2.
-        if line.ticket.compare_exchange(behind, span.first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+        let order = unless_mutant!("relaxed_give_back", SeqCst);
+        if line.ticket.compare_exchange(behind, span.first, order, Ordering::Relaxed).is_ok() {
             if !mutant!("no_give_back_fence") {
                 fence_before_look_seqcst();
             }
@@ -131,7 +137,8 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
             fence_before_look_seqcst();
         }
         let granted = line.is_granted(span.first) && !mutant!("no_granted_recheck");
-        let is_last = line.ticket.load(Ordering::SeqCst) == behind && !mutant!("no_last_recheck");
+        let is_last =
+            line.ticket.load(unless_mutant!("relaxed_is_last", SeqCst)) == behind && !mutant!("no_last_recheck");
         if !granted && !is_last {
             return;
         }

@@ -30,7 +30,7 @@ mod unix {
     #[inline]
     pub(crate) fn watch() {
         // Ordering: relaxed; registering twice only makes a fork count twice.
-        if !WATCHED.load(Ordering::Relaxed) {
+        if !WATCHED.load(Ordering::Relaxed) && !crate::sync::mutant!("forks_unwatched") {
             register();
         }
     }

@@ -1,6 +1,7 @@
 //! Linux' futex: private, with absolute deadlines on the monotonic clock.
 
 use super::{AtomicU32, Backend, deadline};
+use crate::sync::mutant;
 use core::ptr;
 use std::time::Instant;
 
@@ -20,7 +21,7 @@ impl Backend for Futex {
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
         let at = match deadline.map(deadline::on_monotonic_clock) {
             Some(deadline::OnClock::Passed) => return,
-            Some(deadline::OnClock::At(at)) => Some(at),
+            Some(deadline::OnClock::At(at)) => (!mutant!("futex_knows_no_deadline")).then_some(at),
             Some(deadline::OnClock::BeyondTheClock) | None => None,
         };
         // SAFETY: `word` is alive for the call, and the timespec is null or a live local. EAGAIN (the word has
@@ -41,7 +42,12 @@ impl Backend for Futex {
     fn wake(word: *const AtomicU32) {
         // SAFETY: FUTEX_WAKE on a private futex takes the address as a name and does not touch the memory behind it.
         unsafe {
-            libc::syscall(libc::SYS_futex, word.addr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);
+            libc::syscall(
+                libc::SYS_futex,
+                word.addr(),
+                libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+                if mutant!("futex_wakes_nobody") { 0 } else { 1 },
+            );
         }
     }
 }

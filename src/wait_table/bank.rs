@@ -3,7 +3,7 @@
 use super::pop_stack::Slot;
 use crate::sync::{
     atomic::{AtomicUsize, Ordering},
-    hint,
+    hint, mutant, unless_mutant,
 };
 use crate::sys::fork;
 use core::sync::atomic::AtomicU32;
@@ -96,7 +96,7 @@ impl State {
     #[inline]
     pub(super) fn enter(&self, slots: &[Slot]) {
         fork::watch();
-        if !self.is_current() {
+        if !self.is_current() && !mutant!("no_renewal") {
             self.generation.renew(slots);
             while !self.is_current() {
                 hint::spin_loop();
@@ -107,19 +107,19 @@ impl State {
     /// Whether the elements in the slots are this process' own. If they are not, nobody waits.
     #[inline]
     pub(super) fn is_current(&self) -> bool {
-        self.generation.is_current()
+        self.generation.is_current() || mutant!("any_generation_will_do")
     }
 
     /// How many reasons there are, besides waiters, for the table's primitives to leave their fast paths.
     #[inline(always)]
     pub(super) fn alerts(&self) -> usize {
         // Ordering: SeqCst, as the look at a slot.
-        self.alerts.load(Ordering::SeqCst)
+        self.alerts.load(unless_mutant!("relaxed_look_for_alerts", SeqCst))
     }
 
     pub(super) fn raise_alert(&self) {
         // Ordering: SeqCst; in one order with the looks.
-        self.alerts.fetch_add(1, Ordering::SeqCst);
+        self.alerts.fetch_add(1, unless_mutant!("relaxed_raise", SeqCst));
     }
 
     pub(super) fn lower_alert(&self) {
@@ -160,7 +160,7 @@ impl Generation {
     #[inline]
     fn is_current(&self) -> bool {
         // Ordering: acquire; matches the release in `renew`.
-        self.0.load(Ordering::Acquire) == current_word()
+        self.0.load(unless_mutant!("relaxed_is_current", Acquire)) == current_word()
     }
 
     /// Empties the slots of a parent's elements; only the first thread that comes does it.
@@ -168,13 +168,15 @@ impl Generation {
     fn renew(&self, slots: &[Slot]) {
         let current = current_word();
         let seen = self.0.load(Ordering::Relaxed);
-        if seen == current || seen == current | RENEWING {
+        if seen == current || seen == current | RENEWING || (seen & RENEWING != 0 && mutant!("waits_for_the_parent")) {
             return;
         }
         if self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            slots.iter().for_each(Slot::forget_all);
+            if !mutant!("keeps_the_parents") {
+                slots.iter().for_each(Slot::forget_all);
+            }
             // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees empty slots.
-            self.0.store(current, Ordering::Release);
+            self.0.store(current, unless_mutant!("relaxed_renewed", Release));
         }
     }
 }

@@ -197,11 +197,12 @@ impl Picked<'_> {
             .chain
             .iter()
             .filter(|element| label_in_hand(element).is_some_and(|label| is_of_key(label) && label.selectable))
-            .last()
+            .reduce(|younger, older| if mutant!("wakes_the_youngest") { younger } else { older })
             .map_or(ptr::null(), ptr::from_ref);
         self.take_if(|element| {
             ptr::eq(element, oldest)
-                || label_in_hand(element).is_some_and(|label| is_of_key(label) && !label.selectable)
+                || label_in_hand(element)
+                    .is_some_and(|label| is_of_key(label) && !label.selectable && !mutant!("one_is_enough"))
         })
     }
 
