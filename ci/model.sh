@@ -55,18 +55,18 @@ run_shuttle() {
 
 # The rows of the table, as "mutant file test".
 rows() {
-    sed -n 's/^\([a-z_]*\) *| *\([a-z_]*\) *| *\([a-z_:]*\) *$/\1 \2 \3/p' ci/mutants.txt
+    sed -n 's/^\([a-z0-9_]*\) *| *\([a-z0-9_]*\) *| *\([a-z0-9_:]*\) *$/\1 \2 \3/p' ci/mutants.txt
 }
 
 # Prints what the source, the tests and the table do not agree on: a mutant without a row, a row without a mutant, a model
 # that no mutant has ever made fail.
 disagreements() {
     rows >"$build/rows"
-    grep -rhoE 'mutant!\("[a-z_]+"' src | sed 's/.*"\(.*\)"/\1/' | sort -u >"$build/in_source"
+    grep -rhoE 'mutant!\("[a-z0-9_]+"' src | sed 's/.*"\(.*\)"/\1/' | sort -u >"$build/in_source"
     cut -d' ' -f1 "$build/rows" | sort -u | diff "$build/in_source" - | sed -n 's/^</no test is named for the mutant/p; s/^>/no such mutant:/p'
     for file in tests/loom_*.rs tests/shuttle_*.rs; do
         name=$(basename "$file" .rs)
-        sed -n '/^ *#\[test\]/,/fn /s/.*fn \([a-z_]*\)(.*/\1/p' "$file" | while read -r model; do
+        sed -n '/^ *#\[test\]/,/fn /s/.*fn \([a-z0-9_]*\)(.*/\1/p' "$file" | while read -r model; do
             grep -q " $name $model\$" "$build/rows" || echo "no mutant is named for the model $name::$model"
         done
     done

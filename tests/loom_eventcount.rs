@@ -204,10 +204,10 @@ fn a_draw_publishes() {
         }
     }
     for threads in [
-        &[(|s| write_and_draw(s, |tickets| drop(tickets.tickets_below(1, 9)))) as fn(&(Sequencer, AtomicU32)), |s| {
+        &[(|s| write_and_draw(s, |tickets| _ = tickets.tickets_below(1, 9))) as fn(&(Sequencer, AtomicU32)), |s| {
             look(s, Sequencer::peek)
         }],
-        &[|s| write_and_draw(s, |tickets| drop(tickets.tickets(1))), |s| look(s, Sequencer::ticket)],
+        &[|s| write_and_draw(s, |tickets| _ = tickets.tickets(1)), |s| look(s, Sequencer::ticket)],
     ] {
         model(3, || (Sequencer::new(), AtomicU32::new(0)), threads);
     }

@@ -93,7 +93,7 @@ impl Slot {
     #[inline]
     pub(super) fn look(&self) -> usize {
         // Ordering: SeqCst, for the notifier that has no fence of its own; see `sync::fence_before_look_seqcst`.
-        self.head.load(Ordering::SeqCst).addr()
+        self.head.load(unless_mutant!("relaxed_look", SeqCst)).addr()
     }
 
     /// Forgets all elements: those of a parent process, which do not exist in this one.
@@ -111,8 +111,8 @@ impl Slot {
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         // Ordering: release; matches the acquire in `detach_all` and `try_pick`: the element's fields are visible to
         // whoever takes it, those of the elements below too (a read-modify-write continues their release sequence).
-        // SeqCst for the sake of notifiers without a fence of their own.
-        let order = unless_mutant!("relaxed_push", SeqCst);
+        // That a notifier without a fence of its own sees the element is fence A's work, which follows (ci/litmus.py).
+        let order = unless_mutant!("relaxed_push", Release);
         loop {
             // Ordering: relaxed; released by the compare-and-swap.
             element.succ.store(seen.top(), Ordering::Relaxed);
