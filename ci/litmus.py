@@ -194,6 +194,44 @@ def arrays():
            lambda r: r[1, 0] == 1 and r[1, 1] == 0, {'relaxed_listing_grant', 'relaxed_surplus'})
 
 
+def classics():
+    """Programs from the literature, with the verdict that is known: the checker itself can be wrong."""
+    def buffering(first, second, between=()):
+        return [[store('x', 1, first), *between, load('y', second)], [store('y', 1, first), *between, load('x', second)]]
+
+    def passing(release, acquire):
+        return [[store('x', 1, 'Relaxed'), store('y', 1, release)], [load('y', acquire), load('x', 'Relaxed')]]
+
+    def loads(order):
+        return [[load('x', order), store('y', 1, 'Relaxed')], [load('y', order), store('x', 1, 'Relaxed')]]
+
+    def readers(order):
+        return [[store('x', 1, 'SeqCst')], [store('y', 1, 'SeqCst')],
+                [load('x', order), load('y', order)], [load('y', order), load('x', order)]]
+
+    both_old = (lambda r: r[0, 1] == r[1, 1] == 0, lambda r: r[0, 2] == r[1, 2] == 0)
+    stale = lambda r: r[1, 0] == 1 and r[1, 1] == 0
+    disagree = lambda r: (r[2, 0], r[2, 1], r[3, 0], r[3, 1]) == (1, 0, 1, 0)
+    yield 'store buffering, SeqCst', buffering('SeqCst', 'SeqCst'), both_old[0], False
+    yield 'store buffering, release and acquire', buffering('Release', 'Acquire'), both_old[0], True
+    yield 'store buffering, fences', buffering('Relaxed', 'Relaxed', [fence('SeqCst')]), both_old[1], False
+    yield 'store buffering, weak fences', buffering('Relaxed', 'Relaxed', [fence('AcqRel')]), both_old[1], True
+    yield 'message passing', passing('Release', 'Acquire'), stale, False
+    yield 'message passing, relaxed', passing('Relaxed', 'Acquire'), stale, True
+    yield 'load buffering, relaxed', loads('Relaxed'), lambda r: r[0, 0] == r[1, 0] == 1, True
+    yield 'independent reads, SeqCst', readers('SeqCst'), disagree, False
+    yield 'independent reads, acquire', readers('Acquire'), disagree, True
+    yield ('reads of one location', [[store('x', 1, 'Relaxed')], [load('x', 'Relaxed'), load('x', 'Relaxed')]],
+           stale, False)
+    yield ('release sequence through an update', [[store('x', 1, 'Relaxed'), store('y', 1, 'Release')],
+           [update('y', swap(1, 2), 'Relaxed')], [load('y', 'Acquire'), load('x', 'Relaxed')]],
+           lambda r: r[2, 0] == 2 and r[2, 1] == 0, False)
+    # Lahav et al., "Repairing sequential consistency in C/C++11": allowed since C++20.
+    yield ('Z6.U', [[store('x', 1, 'SeqCst'), store('y', 1, 'Release')], [update('y', add(), 'SeqCst'), load('y', 'Relaxed')],
+                    [store('y', 3, 'SeqCst'), load('x', 'SeqCst')]],
+           lambda r: (r[1, 0], r[1, 1], r[2, 1]) == (1, 3, 0), True)
+
+
 TESTS = [*waits_and_wakes(), *lines(), *carriers(), *arrays()]
 
 
@@ -229,6 +267,10 @@ def main():
         test = next(test for test in TESTS if test[0] == sys.argv[1])
         return 101 if is_possible(test, sys.argv[2], 'Relaxed') else 0
     start, bad = time.monotonic(), 0
+    for name, threads, outcome, verdict in classics():
+        right = any(outcome(reads) for reads in executions(dict(x=0, y=0), threads)) == verdict
+        bad += not right
+        print(f'{name}: ' + ('allowed' if verdict else 'forbidden') + (', as is known' if right else ': THE CHECKER IS WRONG'))
     for test in TESTS:
         complaints, needed = judge(test)
         bad += len(complaints)

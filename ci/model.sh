@@ -66,6 +66,7 @@ disagreements() {
     cut -d' ' -f1 "$build/rows" | sort -u | diff "$build/in_source" - | sed -n 's/^</no test is named for the mutant/p; s/^>/no such mutant:/p'
     for file in tests/loom_*.rs tests/shuttle_*.rs; do
         name=$(basename "$file" .rs)
+        test "$name" != loom_litmus || continue # has twins of its own
         sed -n '/^ *#\[test\]/,/fn /s/.*fn \([a-z0-9_]*\)(.*/\1/p' "$file" | while read -r model; do
             grep -q " $name $model\$" "$build/rows" || echo "no mutant is named for the model $name::$model"
         done
@@ -76,6 +77,7 @@ world_of() { # test file
     case $1 in
     loom_*) echo loom ;;
     shuttle_*) echo shuttle ;;
+    litmus) echo none ;;
     *) echo real ;;
     esac
 }
@@ -110,8 +112,13 @@ run_mutant() { # mutant, test file, test
     binary=$(sed -n "s/^$2 //p" "$build/binaries")
     log=$build/mutants/$1.$2.$3
     status=0
-    LAYBY_MUTANT=$1 LAYBY_TEST_PATIENCE=$watchdog_seconds timeout "$mutant_seconds" "$binary" --exact "$3" >"$log" 2>&1 || status=$?
-    grep -q '^running 1 test' "$log" || status="no such test"
+    if test "$2" = litmus; then
+        python3 ci/litmus.py "$3" "$1" >"$log" 2>&1 || status=$?
+    else
+        LAYBY_MUTANT=$1 LAYBY_TEST_PATIENCE=$watchdog_seconds timeout "$mutant_seconds" "$binary" --exact "$3" >"$log" 2>&1 ||
+            status=$?
+        grep -q '^running 1 test' "$log" || status="no such test"
+    fi
     # 101: a test failed. 134: loom's deadlock, found while destructors ran, or a watchdog. 139: a chain that is not ours was
     # walked. 124: it hung.
     case $status in
@@ -136,7 +143,7 @@ run_mutants() { # names, or none for all
     build_mutants $(cut -d' ' -f2 "$chosen" | sort -u) >"$build/binaries"
     xargs -r -P "$(nproc)" -L 1 sh "$0" one-mutant <"$chosen" | tee "$build/caught"
     # The ordinary tests pass without a mutant though their watchdogs are impatient; of the models we know that already.
-    grep -v -e ' loom_' -e ' shuttle_' "$chosen" | sed 's/^[a-z_]*/none/' | sort -u >"$build/sound"
+    grep -v -e ' loom_' -e ' shuttle_' -e ' litmus ' "$chosen" | sed 's/^[a-z_]*/none/' | sort -u >"$build/sound"
     xargs -r -P "$(nproc)" -L 1 sh "$0" one-mutant <"$build/sound" | grep -v 'NOT CAUGHT.*(0)' >>"$build/disagreements" || true
     cat "$build/disagreements"
     echo "$(grep -vc 'NOT CAUGHT' "$build/caught" || true) of $(wc -l <"$chosen") are caught"
