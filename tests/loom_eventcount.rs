@@ -1,8 +1,10 @@
 //! loom's models of eventcounts and wait points. Blind to: SeqCst accesses (fences stand in for them), more than a few
 //! threads, and time, except that the expiry of all deadlines is an event.
 //!
-//! Run by `RUSTFLAGS="--cfg layby_loom" cargo test --release --test loom_eventcount`. A lost wake-up is a deadlock,
-//! which loom reports. Each model fails with one of the mutants named at it (`--cfg layby_mutant="..."`).
+//! A lost wake-up is a deadlock, which loom reports. The mutants that make each model fail are in `ci/mutants.txt`.
+//!
+//! Bound: 3 preemptions for two threads, 2 for three; 3 for `a_waiter_that_may_go_takes_no_wake_up_along`.
+//! Time: 17 seconds for all models together, on two cores; 36 seconds when they are busy.
 
 #![cfg(layby_loom)]
 
@@ -31,7 +33,6 @@ fn model<S: Send + Sync + 'static>(preemptions: usize, new: fn() -> S, threads: 
     });
 }
 
-/// Mutants: `no_publish_fence`, `no_look_fence`, `no_ratify`.
 #[test]
 fn advance_against_await() {
     model(
@@ -73,7 +74,7 @@ fn an_advance_by_two_against_two_awaits() {
     );
 }
 
-/// By more than the model's four slots: the look at every slot. Mutants: as for one.
+/// By more than the model's four slots: the look at every slot.
 #[test]
 fn a_wide_advance_against_await() {
     model(
@@ -88,7 +89,7 @@ fn a_wide_advance_against_await() {
     );
 }
 
-/// The picker of a wide advance holds a stranger's element while its own advance comes. Mutant: `no_flush`.
+/// The picker of a wide advance holds a stranger's element while its own advance comes.
 #[test]
 fn a_wide_advance_hides_no_stranger() {
     model::<[EventCount; 2]>(
@@ -104,7 +105,6 @@ fn a_wide_advance_hides_no_stranger() {
     );
 }
 
-/// Mutants: `no_publish_fence`, `no_look_fence`, `no_ratify`.
 #[test]
 fn close_against_await() {
     model(
@@ -254,7 +254,6 @@ impl Tokens {
     }
 }
 
-/// Mutants: `no_publish_fence`, `no_look_fence`.
 #[test]
 fn notify_one_against_wait() {
     model(3, Tokens::none, &[Tokens::take, Tokens::give]);
@@ -304,7 +303,7 @@ fn a_token_at_the_deadline() {
 }
 
 /// A notification that has let one waiter go must not keep a later one from another: both return. The second waiter
-/// says when it is prepared; if it is late, all are notified. Mutant: `keeps_wake`.
+/// says when it is prepared; if it is late, all are notified.
 #[test]
 fn a_waiter_that_may_go_takes_no_wake_up_along() {
     explore_run(3, || {

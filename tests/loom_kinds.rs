@@ -1,7 +1,7 @@
 //! The paper's listings under loom: a take against a post, of every kind of semaphore. What loom is blind to: see `models`.
 //!
 //! Bound: 3 preemptions for two threads, 2 for three.
-//! Time: see what each model prints; 10 seconds for all together on two cores.
+//! Time: 5 seconds for all models together, on two cores.
 
 #![cfg(layby_loom)]
 

@@ -130,7 +130,8 @@ impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESH
 
     fn post(&self) {
         // The holder of the ticket granted is near, and sees it; the one that is near from now on is to be told.
-        let g = self.tickets.grant().wrapping_add(Word::from(if mutant!("tells_the_holder") { 0 } else { THRESHOLD }));
+        let near = Word::from(THRESHOLD) + Word::from(mutant!("tells_one_too_far"));
+        let g = self.tickets.grant().wrapping_add(near);
         if self.tickets.is_drawn(g) {
             self.bucket(g).change::<B>();
         }
