@@ -126,9 +126,12 @@ fn between_threads(criterion: &mut Criterion) {
         criterion,
         "three-stage pipeline, an item",
         &[
-            ("layby EventCounts", pipeline::eventcounts),
-            ("crossbeam-channel", pipeline::crossbeam),
-            ("std mpsc", pipeline::std_mpsc),
+            ("layby EventCounts, batch 1", pipeline::eventcounts::<1>),
+            ("crossbeam-channel, batch 1", pipeline::crossbeam::<1>),
+            ("std mpsc, batch 1", pipeline::std_mpsc::<1>),
+            ("layby EventCounts, batch 16", pipeline::eventcounts::<16>),
+            ("crossbeam-channel, batch 16", pipeline::crossbeam::<16>),
+            ("std mpsc, batch 16", pipeline::std_mpsc::<16>),
         ],
     );
 }

@@ -10,21 +10,23 @@ use std::time::{Duration, Instant};
 const RING: u64 = 1024;
 
 /// Stages over one ring: each stage's EventCount says how many places it has done. A stage looks at the one before it
-/// once, then does all that are ready.
-pub fn eventcounts(n: u64) -> Duration {
+/// once, then does all that are ready, and tells of `BATCH` at a time.
+pub fn eventcounts<const BATCH: usize>(n: u64) -> Duration {
+    let batch = BATCH as u64;
+    let n = n.next_multiple_of(batch);
     let ring: Vec<AtomicU64> = (0..RING).map(|_| AtomicU64::new(0)).collect();
     let place = |index: u64| &ring[(index % RING) as usize];
     let stages: [Aligned<EventCount>; 3] = Default::default();
     let [made, changed, added] = &stages;
-    // Does every place of n as soon as `ready` says so, and tells of each.
+    // Does every place of n as soon as `ready` says so, and tells of each batch.
     let stage = |ready: &dyn Fn(u64) -> u64, own: &EventCount, work: &mut dyn FnMut(u64)| {
         let mut done = 0;
         while done < n {
-            let until = ready(done + 1).min(n);
+            let until = ready(done + batch).min(n);
             while done < until {
-                work(done);
-                done += 1;
-                own.advance();
+                (done..done + batch).for_each(&mut *work);
+                done += batch;
+                own.advance_by(batch);
             }
         }
     };
@@ -46,31 +48,34 @@ pub fn eventcounts(n: u64) -> Duration {
     start.elapsed()
 }
 
-pub fn crossbeam(n: u64) -> Duration {
-    let ((made, to_change), (changed, to_add)) =
-        (crossbeam_channel::bounded(RING as usize), crossbeam_channel::bounded(RING as usize));
+pub fn crossbeam<const BATCH: usize>(n: u64) -> Duration {
+    let channel = || crossbeam_channel::bounded::<[u64; BATCH]>(RING as usize / BATCH);
+    let ((made, to_change), (changed, to_add)) = (channel(), channel());
     through_channels(n, |i| made.send(i).is_ok(), to_change.iter(), |i| changed.send(i).is_ok(), to_add.iter())
 }
 
-pub fn std_mpsc(n: u64) -> Duration {
-    let ((made, to_change), (changed, to_add)) =
-        (std::sync::mpsc::sync_channel(RING as usize), std::sync::mpsc::sync_channel(RING as usize));
+pub fn std_mpsc<const BATCH: usize>(n: u64) -> Duration {
+    let channel = || std::sync::mpsc::sync_channel::<[u64; BATCH]>(RING as usize / BATCH);
+    let ((made, to_change), (changed, to_add)) = (channel(), channel());
     through_channels(n, |i| made.send(i).is_ok(), to_change.into_iter(), |i| changed.send(i).is_ok(), to_add.iter())
 }
 
-/// The same stages over two bounded channels.
-fn through_channels(
+/// The same stages over two bounded channels, whose messages are batches.
+fn through_channels<const BATCH: usize>(
     n: u64,
-    make: impl Fn(u64) -> bool + Send,
-    to_change: impl Iterator<Item = u64> + Send,
-    change: impl Fn(u64) -> bool + Send,
-    to_add: impl Iterator<Item = u64>,
+    make: impl Fn([u64; BATCH]) -> bool + Send,
+    to_change: impl Iterator<Item = [u64; BATCH]> + Send,
+    change: impl Fn([u64; BATCH]) -> bool + Send,
+    to_add: impl Iterator<Item = [u64; BATCH]>,
 ) -> Duration {
+    let batch = BATCH as u64;
+    let batches = n.div_ceil(batch);
     let start = Instant::now();
     std::thread::scope(|scope| {
-        scope.spawn(move || assert!((0..n).all(make)));
-        scope.spawn(move || assert!(to_change.take(n as usize).all(|i| change(i + 1))));
-        check(to_add.take(n as usize).sum(), n);
+        let numbers = move |of: u64| std::array::from_fn(|i| of * batch + i as u64);
+        scope.spawn(move || assert!((0..batches).all(|of| make(numbers(of)))));
+        scope.spawn(move || assert!(to_change.take(batches as usize).all(|batch| change(batch.map(|i| i + 1)))));
+        check(to_add.take(batches as usize).flatten().sum(), batches * batch);
     });
     start.elapsed()
 }
@@ -82,9 +87,13 @@ fn check(sum: u64, n: u64) {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn every_pipeline_passes_all() {
-        for pipeline in [super::eventcounts, super::crossbeam, super::std_mpsc] {
+        let pipelines: [fn(u64) -> Duration; 6] =
+            [eventcounts::<1>, crossbeam::<1>, std_mpsc::<1>, eventcounts::<16>, crossbeam::<16>, std_mpsc::<16>];
+        for pipeline in pipelines {
             for n in [1, 1023, 5000] {
                 pipeline(n);
             }

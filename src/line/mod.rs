@@ -39,6 +39,9 @@
 //! A waiter stays awake for a while: it spins if it is next in line, and lets others run between its looks if it is not. If
 //! that was in vain it sleeps, and is woken twice: when it is near, to stay awake once more while those before it run, and
 //! when its ticket is granted. So post wakes the holder of the ticket that it grants, and the one who is near from then on.
+//!
+//! In a line so long that its waiters would mostly run in vain, those at its end sleep at once, and nobody spins: the few
+//! who are near take turns on the CPUs.
 
 mod abandoned;
 mod markers;
@@ -56,11 +59,16 @@ use std::time::Instant;
 use word::before;
 pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, distance, key_of};
 
-/// How many waiters are near, and made ready: the paper's LongTermThreshold.
-const NEAR: Distance = 2;
+/// How many waiters are near, and made ready: the paper's LongTermThreshold. See DESIGN.md, "Near and far", for the
+/// measurement.
+const NEAR: Distance = if cfg!(any(layby_loom, layby_shuttle)) { 2 } else { 4 };
 
 /// How far behind the ticket that it grants a post finds the one who is near from then on.
 const STAGED: Word = NEAR.cast_unsigned();
+
+/// How many waiters for each CPU may stay awake: whoever finds more before it sleeps at once. See DESIGN.md, "Near and far",
+/// for the measurement.
+const AWAKE_PER_CPU: usize = 16;
 
 /// A line: two words, 16 bytes.
 pub(crate) struct Line<H: Home> {
@@ -249,10 +257,12 @@ impl<H: Home> Line<H> {
     #[cold]
     fn wait(&self, last: Word, deadline: Option<Instant>) -> bool {
         let place = || distance(self.grant.load(Ordering::Relaxed), last);
-        let stay_awake = || spin_policy::stay_awake_until(deadline, || self.is_granted(last), || place() <= 0);
+        let crowded = usize::try_from(place()).is_ok_and(|ahead| ahead >= AWAKE_PER_CPU * cpus::count());
+        let may_spin = || !crowded && place() <= 0;
+        let stay_awake = || spin_policy::stay_awake_until(deadline, || self.is_granted(last), may_spin);
         let sleep_until =
             |condition: &dyn Fn() -> bool| H::table().wait_until_at(key_of(self, last), deadline, condition, || false);
-        if stay_awake() {
+        if !crowded && stay_awake() {
             return true;
         }
         let is_near = || self.is_granted(last) || place() < NEAR;

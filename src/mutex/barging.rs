@@ -73,11 +73,9 @@ const IN_A_MODEL: bool = cfg!(any(layby_loom, layby_shuttle));
 /// How long a waiter lets itself be overtaken.
 const PATIENCE: Duration = if IN_A_MODEL { Duration::ZERO } else { Duration::from_millis(1) };
 
-/// How often a thread looks for a free lock before it sleeps. See DESIGN.md, "Mutex", for the measurement.
-const LOOKS: u32 = if IN_A_MODEL { 1 } else { 40 };
-
-/// How many of these looks are followed by a PAUSE or some; after the others it lets others run.
-const SPINNING_LOOKS: u32 = 2;
+/// How often a thread looks for a free lock before it sleeps: after the first look it pauses, after the others it lets others
+/// run. See DESIGN.md, "Mutex", for the measurement.
+const LOOKS: u32 = if IN_A_MODEL { 1 } else { 10 };
 
 /// The word of [`Mutex`](super::Mutex): barging, 4 bytes.
 ///
@@ -252,8 +250,8 @@ impl<'a, H: Home> Waiter<'a, H> {
             if self.try_acquire() {
                 return true;
             }
-            if look < SPINNING_LOOKS {
-                (0..1 << look).for_each(|_| hint::spin_loop());
+            if look == 0 {
+                hint::spin_loop();
             } else {
                 thread::yield_now();
             }

@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 /// How many PAUSEs lie between two looks at the clock. Arbitrary: enough to make the clock's 25 ns a small part.
 const PAUSES_PER_LOOK: u32 = 16;
 
+/// How many PAUSEs a waiter spends before it looks at the clock at all, and before it is counted as a spinner: a thread that
+/// runs hands over sooner than either takes. See DESIGN.md, "Spin-then-park", for the measurement.
+const FIRST_PAUSES: u32 = 32;
+
 /// How long a waiter looks before it sleeps. See DESIGN.md, "Spin-then-park", for the measurement.
 const SPIN_TIME: Duration = Duration::from_micros(50);
 
@@ -85,6 +89,18 @@ std::thread_local! {
     static IN_VAIN: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
 }
 
+/// Looks as often as it is told, with a PAUSE after each look; `true` if that paid.
+fn look(times: u32, mut ready: impl FnMut() -> bool) -> bool {
+    for _ in 0..times {
+        if ready() {
+            IN_VAIN.set(0);
+            return true;
+        }
+        hint::spin_loop();
+    }
+    false
+}
+
 /// Looks until `ready`, until the deadline, or until it does not pay any more; returns the last look.
 pub(crate) fn spin_until(deadline: Option<Instant>, ready: impl FnMut() -> bool) -> bool {
     stay_awake_until(deadline, ready, || true)
@@ -99,6 +115,9 @@ pub(crate) fn stay_awake_until(
     if cfg!(any(layby_loom, layby_shuttle)) || super::cpus::count() == 1 {
         return ready();
     }
+    if next() && look(FIRST_PAUSES, &mut ready) {
+        return true;
+    }
     let in_vain = IN_VAIN.get();
     if in_vain >= VAIN_LIMIT && !in_vain.is_multiple_of(TRY_AGAIN) {
         IN_VAIN.set(in_vain.wrapping_add(1));
@@ -112,12 +131,8 @@ pub(crate) fn stay_awake_until(
                 (start, limit) = (Instant::now(), SPIN_TIME);
                 join_crowd()
             });
-            for _ in 0..PAUSES_PER_LOOK {
-                if ready() {
-                    IN_VAIN.set(0);
-                    return true;
-                }
-                hint::spin_loop();
+            if look(PAUSES_PER_LOOK, &mut ready) {
+                return true;
             }
             // Not before the first looks: of two threads that hand over to each other one often starts to spin before
             // the other has seen that it may stop.
@@ -126,8 +141,7 @@ pub(crate) fn stay_awake_until(
             }
         } else {
             thread::yield_now();
-            if ready() {
-                IN_VAIN.set(0);
+            if look(1, &mut ready) {
                 return true;
             }
         }

@@ -24,7 +24,13 @@ fn throughputs(contenders: &[&Contender], threads: usize, effort: Effort) -> Vec
 }
 
 /// One of ours against peers, at every T. `bound` is asked for each peer and T.
-fn class(ours: &str, peers: &[&str], effort: Effort, bound: impl Fn(&Contender, usize) -> Bound) -> Vec<Finding> {
+fn class(
+    what: &str,
+    ours: &str,
+    peers: &[&str],
+    effort: Effort,
+    bound: impl Fn(&Contender, usize) -> Bound,
+) -> Vec<Finding> {
     let effort = effort.of_trials();
     let at = |threads: usize| {
         let mut field = vec![by_name(ours)];
@@ -32,7 +38,7 @@ fn class(ours: &str, peers: &[&str], effort: Effort, bound: impl Fn(&Contender, 
         field.extend(peers.iter().map(|&peer| by_name(peer)).filter(sleeps_or_fits));
         let throughputs = throughputs(&field, threads, effort);
         let finding = |(peer, theirs): (&&Contender, &Vec<f64>)| {
-            let what = format!("semabench {}, T = {threads}", peer.class.title());
+            let what = format!("{what}, T = {threads}");
             Finding::new(what, peer.name, bound(peer, threads), ratios(&throughputs[0], theirs))
         };
         field.iter().zip(&throughputs).skip(1).map(finding).collect()
@@ -43,12 +49,19 @@ fn class(ours: &str, peers: &[&str], effort: Effort, bound: impl Fn(&Contender, 
 /// Published FIFO semaphores have a bar; what was put together for this benchmark, and what is overtaken, is shown.
 pub fn fifo(effort: Effort) -> Vec<Finding> {
     let peers = ["tokio", "saa", "asyncband", "futex-ticket", "spin-ticket", "pl-fair"];
-    class("layby", &peers, effort, |peer, threads| match peer.name {
+    class("semabench FIFO", "layby", &peers, effort, |peer, threads| match peer.name {
         "tokio" | "saa" | "asyncband" => Bound::AtLeast(if threads < 4 { 1.0 } else { 2.0 }),
         _ => Bound::Shown,
     })
 }
 
 pub fn barging(effort: Effort) -> Vec<Finding> {
-    class("layby-mutex", &["pl-mutex", "std-mutex", "glibc"], effort, |_, _| Bound::AtLeast(1.0))
+    let peers = ["pl-mutex", "std-mutex", "glibc"];
+    class("semabench barging", "layby-mutex", &peers, effort, |_, _| Bound::AtLeast(1.0))
+}
+
+/// With two threads nobody ever sleeps in parking_lot's mutex, and unlock_fair hands over to sleepers only: its threads
+/// overtake each other as they like.
+pub fn fair_mutex(effort: Effort) -> Vec<Finding> {
+    class("FairMutex", "layby-fair-mutex", &["pl-fair"], effort, |_, _| Bound::AtLeast(1.0))
 }

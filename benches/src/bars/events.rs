@@ -31,13 +31,19 @@ pub fn targeted_wake(effort: Effort) -> Vec<Finding> {
 }
 
 pub fn pipeline(effort: Effort) -> Vec<Finding> {
+    let mut findings = batches_of::<1>(effort);
+    findings.extend(batches_of::<16>(effort));
+    findings
+}
+
+fn batches_of<const BATCH: usize>(effort: Effort) -> Vec<Finding> {
     with_free_cpus(|| {
         against(
-            "three-stage pipeline, ring of 1,024",
-            &mut eventcounts,
+            &format!("three-stage pipeline, ring of 1,024, batch {BATCH}"),
+            &mut eventcounts::<BATCH>,
             &mut [
-                ("crossbeam-channel", Bound::AtMost(1.0), &mut crossbeam),
-                ("std mpsc", Bound::AtMost(1.0), &mut std_mpsc),
+                ("crossbeam-channel", Bound::AtMost(1.0), &mut crossbeam::<BATCH>),
+                ("std mpsc", Bound::AtMost(1.0), &mut std_mpsc::<BATCH>),
             ],
             effort.in_long_slices(),
         )

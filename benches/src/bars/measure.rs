@@ -29,7 +29,7 @@ impl Effort {
 
     /// Fewer and much longer slices, for trials of many threads.
     pub fn of_trials(self) -> Self {
-        Self { rounds: (self.rounds / 3).max(5), slice: self.slice * 12 }
+        Self { rounds: (self.rounds / 3).max(5), slice: self.slice * 25 }
     }
 }
 

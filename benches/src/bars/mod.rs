@@ -30,11 +30,13 @@ const fn group(name: &'static str, measure: fn(Effort) -> Vec<Finding>, about: &
 pub const GROUPS: &[Group] = &[
     group("wake", wake::nobody_waiting, "location_wake_all with nobody waiting: unpark_all, notify"),
     group("uncontended", semaphore::no_contention, "take + post by one thread: two fetch_adds, peers"),
+    group("mutex", semaphore::lock_and_unlock, "lock + unlock by one thread: parking_lot, std"),
     group("ping-pong", semaphore::hand_over, "hand-over between two threads: glibc, raw futex"),
     Group { on_one_cpu: true, ..group("pinned-ping-pong", semaphore::hand_over_pinned, "the same on one CPU") },
     group("thousand", semaphore::before_a_thousand, "one post with 1,000 threads waiting"),
     group("fifo", contention::fifo, "semabench's FIFO class, T = 1 to 64: FIFO peers"),
     group("barging", contention::barging, "semabench's barging class, T = 1 to 64: mutexes, glibc"),
+    group("fair-mutex", contention::fair_mutex, "FairMutex, T = 1 to 64: parking_lot with unlock_fair"),
     group("eventcount", events::targeted_wake, "advance with 1,000 values awaited: condvar broadcast"),
     group("pipeline", events::pipeline, "three stages of EventCounts: crossbeam-channel, std mpsc"),
     group("size", facts::sizes, "bytes of each type, and of the global table"),

@@ -1,13 +1,14 @@
-//! The semaphore alone, between two threads, and in front of a thousand.
+//! The semaphore and the mutex alone, the semaphore between two threads, and in front of a thousand.
 
 use super::measure::{Bound, Effort, Finding, against, ratios, with_free_cpus};
 use crate::contender::async_ones::Tokio;
 use crate::contender::glibc::SemT;
 use crate::contender::layby_own::Apart;
-use crate::contender::locks::{ParkingLotCondvar, ParkingLotMutex};
+use crate::contender::locks::{ParkingLotCondvar, ParkingLotMutex, Raw, StdMutex};
 use crate::contender::word_wait::{Counting, Futex};
 use crate::herd::Herd;
 use crate::workload::{ping_pong, two_fetch_adds, uncontended, uncontended_exclusion};
+use layby::mutex::RawMutex;
 use layby::sema::Semaphore;
 
 pub fn no_contention(effort: Effort) -> Vec<Finding> {
@@ -20,6 +21,18 @@ pub fn no_contention(effort: Effort) -> Vec<Finding> {
             ("parking_lot Mutex + Condvar", Bound::AtMost(1.0), &mut uncontended::<ParkingLotCondvar>),
             ("tokio Semaphore", Bound::AtMost(1.0), &mut uncontended::<Tokio>),
             ("parking_lot Mutex (lock + unlock)", Bound::Shown, &mut uncontended_exclusion::<ParkingLotMutex>),
+        ],
+        effort.in_short_slices(),
+    )
+}
+
+pub fn lock_and_unlock(effort: Effort) -> Vec<Finding> {
+    against(
+        "Mutex lock + unlock, no contention",
+        &mut uncontended_exclusion::<Raw<RawMutex>>,
+        &mut [
+            ("parking_lot Mutex", Bound::AtMost(1.0), &mut uncontended_exclusion::<ParkingLotMutex>),
+            ("std Mutex", Bound::AtMost(1.0), &mut uncontended_exclusion::<StdMutex>),
         ],
         effort.in_short_slices(),
     )
