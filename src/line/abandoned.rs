@@ -35,7 +35,7 @@
 //!   marker (P1, P2; S1 is a post too): store buffering again, and all four are `SeqCst`. Either the abandoner sees the
 //!   grant, or the poster sees the marker. Both may: then the one that takes the marker out settles it.
 //! - **M2.** Publishing a marker and then loading `ticket` (S4, S5), against lowering `ticket` and then looking for a
-//!   marker (S2): the same.
+//!   marker (S2): the same. `ci/litmus.py` has both, `marker_against_…`, with the alerts between.
 //!
 //! # Invariants
 //!

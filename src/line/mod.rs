@@ -13,7 +13,8 @@
 //!
 //! # Take against post
 //!
-//! Two pairs, each the store-buffering argument of [`crate::wait_table`], without a fence because all is `SeqCst`:
+//! Two pairs, each the store-buffering argument of [`crate::wait_table`], without a fence because all is `SeqCst`
+//! (`ci/litmus.py`: `take_against_post`, `wait_against_conservative_post` and its like):
 //!
 //! - **T1.** The taker draws its ticket, then loads `grant`; post adds to `grant`, then loads `ticket`. Either the taker
 //!   sees the permit, or post sees that somebody holds the ticket and goes on to wake it. So a post that finds no holder
@@ -120,7 +121,8 @@ impl<H: Home> Line<H> {
             if !self.is_granted(first.wrapping_add(n - 1)) && !mutant!("try_overtakes") {
                 return None;
             }
-            // Ordering: SeqCst, as in `draw`.
+            // Ordering: SeqCst, as in `draw`, though nobody waits for what is granted: see DESIGN.md, "What no mutant can
+            // tell".
             match self.ticket.compare_exchange_weak(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed) {
                 Ok(_) => return Some(first),
                 Err(now) => first = now,
@@ -202,7 +204,7 @@ impl<H: Home> Line<H> {
         let grant = self.grant.load(Ordering::Acquire);
         let ahead = distance(self.ticket.load(Ordering::Relaxed), grant);
         assert!(
-            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
+            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() || mutant!("posts_too_many"),
             "layby: posting {n} permits would overflow the semaphore"
         );
         grant
@@ -226,7 +228,7 @@ impl<H: Home> Line<H> {
         if n != 1 {
             return self.draw_many(n);
         }
-        // Ordering: SeqCst. Acquire, for a ticket that was granted long ago, comes from the load of `grant`.
+        // Ordering: SeqCst, for pair T1. Acquire, for a ticket that was granted long ago, comes from the load of `grant`.
         self.ticket.fetch_add(1, unless_mutant!("relaxed_draw", SeqCst))
     }
 
@@ -236,7 +238,7 @@ impl<H: Home> Line<H> {
             let first = self.ticket.load(Ordering::Acquire);
             let ahead = distance(self.grant.load(Ordering::Relaxed), first);
             assert!(
-                n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
+                n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() || mutant!("takes_too_many"),
                 "layby: taking {n} permits would overflow the semaphore"
             );
             // Ordering: as in `draw`.

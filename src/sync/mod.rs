@@ -62,7 +62,8 @@ pub(crate) fn fence_before_look() {
 /// already, and so is fence A. Suppose the wake-up were lost: the slot's load reads from before the push, so it
 /// precedes A in S; the waiter's load of the condition, after A, reads from before the change, so A precedes the
 /// change in S; the change precedes the slot's load by program order. That is a cycle, which S cannot have.
-/// loom takes `SeqCst` accesses as `AcqRel`, so there (and only there) it is a fence.
+/// loom takes `SeqCst` accesses as `AcqRel`, so there (and only there) it is a fence. What the language says is checked by
+/// `ci/litmus.py`, for each client with its own orders.
 #[inline]
 pub(crate) fn fence_before_look_seqcst() {
     #[cfg(layby_loom)]
