@@ -153,42 +153,28 @@ fn advance_against_timed_await() {
     );
 }
 
+type CountAndData = (EventCount, AtomicU32);
+
+fn write_then(change: fn(&EventCount), (count, data): &CountAndData) {
+    data.store(7, Ordering::Relaxed);
+    change(count);
+}
+
+fn await_and_read((count, data): &CountAndData) {
+    count.await_at_least(1);
+    assert_eq!(data.load(Ordering::Relaxed), 7);
+}
+
 /// What was written before an advance is seen by who sees the advance; loom's atomics are as weak as they may be.
 #[test]
 fn an_advance_publishes() {
-    model::<(EventCount, AtomicU32)>(
-        3,
-        || (EventCount::new(), AtomicU32::new(0)),
-        &[
-            |(count, data)| {
-                count.await_at_least(1);
-                assert_eq!(data.load(Ordering::Relaxed), 7);
-            },
-            |(count, data)| {
-                data.store(7, Ordering::Relaxed);
-                count.advance();
-            },
-        ],
-    );
+    model(3, Default::default, &[await_and_read, |shared| write_then(|count| _ = count.advance(), shared)]);
 }
 
 /// The same for who sees the count closed.
 #[test]
 fn a_close_publishes() {
-    model::<(EventCount, AtomicU32)>(
-        3,
-        || (EventCount::new(), AtomicU32::new(0)),
-        &[
-            |(count, data)| {
-                count.await_at_least(1);
-                assert_eq!(data.load(Ordering::Relaxed), 7);
-            },
-            |(count, data)| {
-                data.store(7, Ordering::Relaxed);
-                count.close();
-            },
-        ],
-    );
+    model(3, Default::default, &[await_and_read, |shared| write_then(EventCount::close, shared)]);
 }
 
 /// What was written before a draw, in either form, is seen by who draws or peeks later in the count.
