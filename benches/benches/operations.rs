@@ -7,6 +7,7 @@ use layby::sema::{Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemapho
 use layby::sys::Native;
 use layby::{Key, WaitTable};
 use layby_bench::bars::wake;
+use layby_bench::broadcast::{Listeners, broadcast};
 use layby_bench::contender::PostTake;
 use layby_bench::contender::async_ones::{AsyncLock, Asyncband, EventListener, Saa, Tokio};
 use layby_bench::contender::glibc::SemT;
@@ -136,6 +137,18 @@ fn between_threads(criterion: &mut Criterion) {
     );
 }
 
+fn letting_all_go(criterion: &mut Criterion) {
+    group(
+        criterion,
+        "one advance lets 16 threads go",
+        &[
+            ("layby EventCount", |n| broadcast::<EventCount>(16, n)),
+            ("std Mutex + Condvar", |n| broadcast::<Broadcast>(16, n)),
+            ("event-listener", |n| broadcast::<Listeners>(16, n)),
+        ],
+    );
+}
+
 fn among_many(criterion: &mut Criterion) {
     let mut posts = criterion.benchmark_group("CPU time of one post among N waiters");
     posts.sample_size(10);
@@ -222,5 +235,5 @@ fn wake_among_strangers(slots: usize, strangers: usize, n: u64) -> Duration {
     })
 }
 
-criterion_group!(benches, no_contention, waking_nobody, between_threads, among_many, collisions);
+criterion_group!(benches, no_contention, waking_nobody, between_threads, letting_all_go, among_many, collisions);
 criterion_main!(benches);

@@ -48,15 +48,15 @@ impl Counter for Broadcast {
 #[derive(Default)]
 struct Shared<C> {
     counter: C,
-    arrived: AtomicU64,
-    passed: Mutex<u64>,
-    one_more: Condvar,
+    passed: AtomicU64,
 }
 
 /// Threads 1 to n, of which number i waits for the value i and ends.
 pub struct Crowd<C: Counter> {
     shared: Arc<Shared<C>>,
     threads: Vec<JoinHandle<()>>,
+    /// The operating system's numbers of the threads, in the order of the values they wait for.
+    numbers: Vec<u32>,
 }
 
 /// What some advances cost.
@@ -64,7 +64,7 @@ pub struct Crowd<C: Counter> {
 pub struct Cost {
     /// From the first advance until the last of those it let pass has said so and all others sleep again.
     pub time: Duration,
-    /// How often threads other than the calling one went to sleep: those that were woken in vain.
+    /// How often those who wait for more went to sleep meanwhile: they were woken in vain.
     pub sleeps_of_others: u64,
 }
 
@@ -73,39 +73,42 @@ const SMALL_STACK: usize = 64 * 1024;
 impl<C: Counter> Crowd<C> {
     pub fn gather(size: u64) -> Self {
         let shared = Arc::<Shared<C>>::default();
+        let gatherer = std::thread::current();
+        let (arrived, arrivals) = std::sync::mpsc::channel();
         let start = |value| {
-            let shared = Arc::clone(&shared);
+            let (shared, gatherer, arrived) = (Arc::clone(&shared), gatherer.clone(), arrived.clone());
             let body = move || {
-                shared.arrived.fetch_add(1, Ordering::Relaxed);
+                arrived.send((value, os::thread_number())).expect("the gatherer waits for it");
                 shared.counter.await_at_least(value);
-                *shared.passed.lock().expect("nobody panics inside") += 1;
-                shared.one_more.notify_one();
+                shared.passed.fetch_add(1, Ordering::Release);
+                gatherer.unpark();
             };
             Builder::new().stack_size(SMALL_STACK).spawn(body).expect("the machine can run that many threads")
         };
         let threads = (1..=size).map(start).collect();
-        while shared.arrived.load(Ordering::Relaxed) < size {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let mut arrivals: Vec<(u64, u32)> = arrivals.iter().take(size as usize).collect();
+        arrivals.sort_unstable();
         os::settle();
-        Self { shared, threads }
+        Self { shared, threads, numbers: arrivals.into_iter().map(|(_, number)| number).collect() }
     }
 
-    /// Advances so often, each time when the thread that waited for it has passed.
+    /// Advances so often, each time when the thread that waited for it has passed. Only for the thread that gathered.
     pub fn advance(&self, advances: u64) -> Cost {
-        let before = os::sleeps_of_others();
+        let passed = self.shared.passed.load(Ordering::Acquire) + advances;
+        let others = &self.numbers[(passed as usize).min(self.numbers.len())..];
+        let sleeps_of_others = || others.iter().map(|&number| os::sleeps_of(number)).sum::<u64>();
+        let before = sleeps_of_others();
         let start = Instant::now();
         for _ in 0..advances {
-            let target = *self.shared.passed.lock().expect("nobody panics inside") + 1;
+            let target = self.shared.passed.load(Ordering::Acquire) + 1;
             self.shared.counter.advance();
-            let passed = self.shared.passed.lock().expect("nobody panics inside");
-            let waits = self.shared.one_more.wait_while(passed, |passed| *passed < target);
-            drop(waits.expect("nobody panics inside"));
+            while self.shared.passed.load(Ordering::Acquire) < target {
+                std::thread::park();
+            }
         }
         let time = start.elapsed();
         os::settle();
-        // Of the threads that ended, each has slept since `before` at the most once, at the lock of `passed`.
-        Cost { time, sleeps_of_others: os::sleeps_of_others().saturating_sub(before) }
+        Cost { time, sleeps_of_others: sleeps_of_others() - before }
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `cargo run --release -p layby-bench --bin benchmarks-md` | makes BENCHMARKS.md from the records in `benches/record/` |
 
 pub mod bars;
+pub mod broadcast;
 pub mod contender;
 pub mod crowd;
 pub mod herd;

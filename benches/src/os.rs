@@ -74,6 +74,33 @@ pub fn sleeps_of_others() -> u64 {
     process_usage().voluntary_switches - thread_usage().voluntary_switches
 }
 
+/// The operating system's number of the calling thread.
+#[cfg(target_os = "linux")]
+pub fn thread_number() -> u32 {
+    // SAFETY: it has no preconditions.
+    unsafe { libc::gettid() }.cast_unsigned()
+}
+
+/// How often a thread of this process has gone to sleep; 0 if it has ended.
+#[cfg(target_os = "linux")]
+pub fn sleeps_of(thread_number: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread_number}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Elsewhere nothing is known of threads.
+#[cfg(not(target_os = "linux"))]
+pub fn thread_number() -> u32 {
+    0
+}
+
+/// Elsewhere nothing is known of threads.
+#[cfg(not(target_os = "linux"))]
+pub fn sleeps_of(_thread_number: u32) -> u64 {
+    0
+}
+
 /// Waits until no other thread of this process goes to sleep any more, for all do.
 pub fn settle() {
     let mut before = sleeps_of_others();

@@ -12,40 +12,47 @@ const RING: u64 = 1024;
 /// Stages over one ring: each stage's EventCount says how many places it has done. A stage looks at the one before it
 /// once, then does all that are ready, and tells of `BATCH` at a time.
 pub fn eventcounts<const BATCH: usize>(n: u64) -> Duration {
-    let batch = BATCH as u64;
-    let n = n.next_multiple_of(batch);
+    let n = n.next_multiple_of(BATCH as u64);
+    let plan = Plan { places: n, batch: BATCH as u64 };
     let ring: Vec<AtomicU64> = (0..RING).map(|_| AtomicU64::new(0)).collect();
     let place = |index: u64| &ring[(index % RING) as usize];
     let stages: [Aligned<EventCount>; 3] = Default::default();
     let [made, changed, added] = &stages;
-    // Does every place of n as soon as `ready` says so, and tells of each batch.
-    let stage = |ready: &dyn Fn(u64) -> u64, own: &EventCount, work: &mut dyn FnMut(u64)| {
-        let mut done = 0;
-        while done < n {
-            let until = ready(done + batch).min(n);
-            while done < until {
-                (done..done + batch).for_each(&mut *work);
-                done += batch;
-                own.advance_by(batch);
-            }
-        }
-    };
     let start = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let free = |next: u64| added.0.await_at_least(next.saturating_sub(RING)) + RING;
-            stage(&free, &made.0, &mut |index| place(index).store(index, Ordering::Relaxed));
+            stage(plan, free, &made.0, |index| place(index).store(index, Ordering::Relaxed));
         });
         scope.spawn(|| {
             let step = |index| place(index).store(place(index).load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            stage(&|next| made.0.await_at_least(next), &changed.0, &mut { step });
+            stage(plan, |next| made.0.await_at_least(next), &changed.0, step);
         });
         let mut sum = 0;
-        let mut add = |index| sum += place(index).load(Ordering::Relaxed);
-        stage(&|next| changed.0.await_at_least(next), &added.0, &mut add);
+        let add = |index| sum += place(index).load(Ordering::Relaxed);
+        stage(plan, |next| changed.0.await_at_least(next), &added.0, add);
         check(sum, n);
     });
     start.elapsed()
+}
+
+/// How many places there are to do, and how many a stage does between two advances.
+#[derive(Clone, Copy)]
+struct Plan {
+    places: u64,
+    batch: u64,
+}
+
+/// Does every place as soon as `ready` says so, and tells of each batch.
+fn stage(plan: Plan, ready: impl Fn(u64) -> u64, own: &EventCount, mut work: impl FnMut(u64)) {
+    let mut done = 0;
+    while done < plan.places {
+        let until = ready(done + plan.batch).min(plan.places);
+        while done < until {
+            (done..done + plan.batch).for_each(&mut work);
+            done = own.advance_by(plan.batch);
+        }
+    }
 }
 
 pub fn crossbeam<const BATCH: usize>(n: u64) -> Duration {

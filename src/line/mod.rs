@@ -261,7 +261,7 @@ impl<H: Home> Line<H> {
         let place = || distance(self.grant.load(Ordering::Relaxed), last);
         let crowded = usize::try_from(place()).is_ok_and(|ahead| ahead >= AWAKE_PER_CPU * cpus::count());
         let may_spin = || !crowded && place() <= 0;
-        let stay_awake = || spin_policy::stay_awake_until(deadline, || self.is_granted(last), may_spin);
+        let stay_awake = || spin_policy::look_in_line_until(deadline, || self.is_granted(last), may_spin);
         let sleep_until =
             |condition: &dyn Fn() -> bool| H::table().wait_until_at(key_of(self, last), deadline, condition, || false);
         if !crowded && stay_awake() {

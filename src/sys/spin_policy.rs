@@ -1,8 +1,10 @@
 //! Spin-then-park: how long a waiter looks before it sleeps, and when it must not look at all.
 //!
 //! A hand-over to a thread that is looking costs a cache miss; one to a sleeper costs two system calls and, on an idle
-//! CPU, the way out of its idle state. So a waiter looks for about as long as a sleep and a wake-up would cost, unless
-//! that takes the CPU from the thread it waits for: with one CPU, or with as many spinners as CPUs, it sleeps at once.
+//! CPU, the way out of its idle state. So a waiter looks for about as long as a sleep and a wake-up would cost, and lets
+//! others run meanwhile. Only whoever knows that it is next in line spins, unless that takes the CPU from the thread it waits
+//! for: with as many spinners as CPUs it sleeps at once. With one CPU nobody looks twice.
+//!
 //! What other processes do to the CPUs cannot be seen, but it can be felt: a thread whose spinning has not paid several
 //! times in a row sleeps at once too, and only tries again now and then.
 
@@ -13,16 +15,27 @@ use std::time::{Duration, Instant};
 /// How many PAUSEs lie between two looks at the clock. Arbitrary: enough to make the clock's 25 ns a small part.
 const PAUSES_PER_LOOK: u32 = 16;
 
-/// How many PAUSEs a waiter spends before it looks at the clock at all, and before it is counted as a spinner: a thread that
-/// runs hands over sooner than either takes. See DESIGN.md, "Spin-then-park", for the measurement.
-const FIRST_PAUSES: u32 = 32;
-
 /// How long a waiter looks before it sleeps. See DESIGN.md, "Spin-then-park", for the measurement.
 const SPIN_TIME: Duration = Duration::from_micros(50);
 
-/// How long a waiter that is not next in line lets others run between its looks before it sleeps. See DESIGN.md, "Near
-/// and far", for the measurement.
-const YIELD_TIME: Duration = Duration::from_micros(500);
+/// How a waiter that is not known to be next stays awake.
+struct Pace {
+    /// How often it looks before it asks the clock for the first time.
+    first_looks: u32,
+    /// How often it looks each time it has let others run.
+    looks_between_yields: u32,
+    /// When it sleeps.
+    limit: Duration,
+}
+
+/// Without a line. See DESIGN.md, "Spin-then-park", for the measurement.
+const ALONE: Pace = Pace { first_looks: 8, looks_between_yields: 4, limit: SPIN_TIME };
+
+/// In a line. See DESIGN.md, "Near and far", for the measurement.
+const IN_LINE: Pace = Pace { first_looks: 0, looks_between_yields: 1, limit: Duration::from_micros(500) };
+
+/// Next in line: a thread that runs hands over sooner than the clock is read, or a spinner counted. As above.
+const NEXT_IN_LINE: Pace = Pace { first_looks: 32, ..IN_LINE };
 
 /// Threads that spin at this moment.
 static SPINNERS: AtomicUsize = AtomicUsize::new(0);
@@ -102,20 +115,33 @@ fn look(times: u32, mut ready: impl FnMut() -> bool) -> bool {
 }
 
 /// Looks until `ready`, until the deadline, or until it does not pay any more; returns the last look.
-pub(crate) fn spin_until(deadline: Option<Instant>, ready: impl FnMut() -> bool) -> bool {
-    stay_awake_until(deadline, ready, || true)
+///
+/// After the first looks it lets others run between them: it may be for one of these that it waits.
+pub(crate) fn look_until(deadline: Option<Instant>, ready: impl FnMut() -> bool) -> bool {
+    stay_awake(deadline, &ALONE, ready, || false)
 }
 
-/// As [`spin_until`], for one who is `next` in line; as long as it is not, it lets others run between its looks.
-pub(crate) fn stay_awake_until(
+/// As [`look_until`], for one who stands in line: it does not let others run when it is `next`, and does so for longer
+/// when it is not.
+pub(crate) fn look_in_line_until(
     deadline: Option<Instant>,
+    ready: impl FnMut() -> bool,
+    mut next: impl FnMut() -> bool,
+) -> bool {
+    let pace = if next() { &NEXT_IN_LINE } else { &IN_LINE };
+    stay_awake(deadline, pace, ready, next)
+}
+
+fn stay_awake(
+    deadline: Option<Instant>,
+    pace: &Pace,
     mut ready: impl FnMut() -> bool,
     mut next: impl FnMut() -> bool,
 ) -> bool {
     if cfg!(any(layby_loom, layby_shuttle)) || super::cpus::count() == 1 {
         return ready();
     }
-    if next() && look(FIRST_PAUSES, &mut ready) {
+    if look(pace.first_looks, &mut ready) {
         return true;
     }
     let in_vain = IN_VAIN.get();
@@ -123,7 +149,7 @@ pub(crate) fn stay_awake_until(
         IN_VAIN.set(in_vain.wrapping_add(1));
         return ready();
     }
-    let (mut start, mut limit) = (Instant::now(), YIELD_TIME);
+    let (mut start, mut limit) = (Instant::now(), pace.limit);
     let mut crowd = None;
     loop {
         if next() {
@@ -141,7 +167,7 @@ pub(crate) fn stay_awake_until(
             }
         } else {
             thread::yield_now();
-            if look(1, &mut ready) {
+            if look(pace.looks_between_yields, &mut ready) {
                 return true;
             }
         }

@@ -101,7 +101,7 @@ impl Element {
     ///
     /// Only the owner calls it, and only while the element is on a chain or in somebody's hands.
     pub(super) fn wait<B: Backend>(&self, deadline: Option<Instant>, may_spin: bool) -> bool {
-        if may_spin && spin_policy::spin_until(deadline, || self.is_notified()) {
+        if may_spin && spin_policy::look_until(deadline, || self.is_notified()) {
             return true;
         }
         // Ordering: nothing to release; acquire on failure, as in `is_notified`.
