@@ -331,14 +331,6 @@ def post(n=1):
     return 'post', n
 
 
-def lock():
-    return 'lock', 1
-
-
-def timed_lock():
-    return 'timed lock', 1
-
-
 def conservative(n=1):
     return 'conservative', n
 
@@ -347,6 +339,8 @@ def stale(ticket):
     """A conservative post that has granted this ticket of a line that is gone; ours was made at its address."""
     return 'stale', ticket
 
+
+LOCK, TIMED_LOCK = ('lock', 1), ('timed lock', 1)
 
 # Threads, and the permits at the start.
 CASES = [
@@ -362,8 +356,8 @@ CASES = [
     ([timed(), timed(2), take(), post()], 0),
     ([take(), timed(), take(), stale(1)], 0),
     ([timed(), timed(), stale(0), post()], 0),
-    ([lock(), timed_lock(), lock()], 1),
-    ([timed_lock(), timed_lock(), lock()], 1),
+    ([LOCK, TIMED_LOCK, LOCK], 1),
+    ([TIMED_LOCK, TIMED_LOCK, LOCK], 1),
 ]
 
 # The step that is spoilt, and a case that shows it.
