@@ -1,11 +1,17 @@
 #!/bin/sh
-# Models: every loom model, shuttle's deep schedules, programs made of bytes, and every mutant, which must be caught.
+# Models: every loom model, shuttle's deep schedules, programs made of bytes, the litmus tests, the explorer, and every
+# mutant, which must be caught.
 #
 #   ci/model.sh                 all of it
-#   ci/model.sh models          the loom models only
+#   ci/model.sh models          the loom models only; each prints its bound, its executions and its seconds
 #   ci/model.sh explorer        the independent explorer of the line's protocol only
+#   ci/model.sh litmus          the litmus tests in the language's memory model only
 #   ci/model.sh shuttle         shuttle only
 #   ci/model.sh mutants [NAME…] all mutants, or those named
+#
+# Takes, on two busy cores (load 15): the loom models 5 minutes, 2 of them user time; the mutants 5, 1 of them user time, for
+# the rest is watchdogs; shuttle 1; the explorer 15 seconds, the litmus tests 1. Each loom model's bound and time are at the top
+# of its file, and it prints both.
 #
 # By hand: RUSTFLAGS='--cfg layby_loom' cargo test --release --test 'loom_*' -- --nocapture
 # A mutant: RUSTFLAGS='--cfg layby_loom --cfg layby_mutant="no_flush"' cargo test --release --test loom_pick
@@ -15,78 +21,18 @@ build=${CARGO_TARGET_DIR:-$PWD/target}/model
 unset CARGO_TARGET_DIR RUSTC_WORKSPACE_WRAPPER
 export CARGO_PROFILE_RELEASE_DEBUG=0
 
-# What a mutant may take until it is caught. One that hangs is not counted as caught: loom reports its deadlocks.
-mutant_seconds=120
+# The mutants' table is ci/mutants.txt: mutant | test file | test that catches it
+# What a mutant may take until it is caught. One that hangs is not counted as caught: loom reports its deadlocks, and the
+# ordinary tests have watchdogs, which are less patient here.
+mutant_seconds=300
+watchdog_seconds=10
 
-# mutant | test file | model that catches it
-mutants='
-no_publish_fence        | loom_wait_wake | a_plain_store_and_wake_all
-no_look_fence           | loom_wait_wake | a_plain_store_and_wake_all
-no_ratify               | loom_wait_wake | a_plain_store_and_wake_all
-no_ratify_if            | loom_wait_wake | wait_if_and_wake_one
-no_wake                 | loom_wait_wake | a_plain_store_and_wake_all
-blind_sleep             | loom_wait_wake | a_plain_store_and_wake_all
-split_notify            | loom_wait_wake | a_plain_store_and_wake_all
-relaxed_detach          | loom_wait_wake | two_keys_in_one_slot
-relaxed_push            | loom_lazy      | lingering_against_a_picker
-relaxed_notify          | loom_lazy      | lingering_against_a_picker
-relaxed_is_notified     | loom_lazy      | lingering_against_a_picker
-relaxed_sleep_refused   | loom_lazy      | lingering_against_a_picker
-relaxed_pick            | loom_pick      | newcomers_while_a_picker_is_at_work
-no_settle               | loom_lazy      | lingering_against_a_picker
-leaves_notifiers_hands  | loom_lazy      | lingering_beside_another
-leaves_empty_slot       | loom_lazy      | lingering_against_a_picker
-leaves_pickers_hands    | loom_lazy      | lingering_against_a_picker
-armed_is_moved          | loom_lazy      | armed_twice
-relaxed_put_back        | loom_pick      | newcomers_while_a_picker_is_at_work
-relaxed_newcomers       | loom_pick      | newcomers_while_a_picker_is_at_work
-relaxed_flush           | loom_pick      | newcomers_while_a_picker_is_at_work
-no_flush                | loom_pick      | a_picker_of_x_against_a_notifier_of_y
-flush_ignored           | loom_pick      | a_picker_of_x_against_a_notifier_of_y
-no_flush                | loom_waiters   | a_report_against_a_notifier
-flush_ignored           | loom_waiters   | a_report_against_a_notifier
-no_flush                | loom_waiters   | two_reports_against_a_notifier
-no_flush_asked          | loom_waiters   | a_report_against_a_withdrawal
-no_settle               | loom_waiters   | a_report_against_a_lingering_element
-visits_in_hand          | loom_waiters   | a_visitor_that_waits
-gives_up_when_busy      | loom_pick      | a_picker_of_x_against_a_picker_of_y
-gives_up_when_busy      | loom_waiters   | a_report_against_a_wake_of_one
-no_flush_asked          | loom_pick      | two_withdrawals
-keeps_wake              | loom_pick      | a_wake_of_one_against_a_thread_that_does_not_wait
-blind_timeout           | loom_timeout   | wait_until_deadline_against_notify
-timeout_hides_wake      | loom_timeout   | wait_if_deadline_against_wake_one
-relaxed_timeout_refused | loom_timeout   | location_wait_deadline_against_wake_one
-no_marker_look          | loom_line      | giving_up_before_a_taker
-no_granted_recheck      | loom_line      | giving_up_before_a_taker
-no_give_back_look       | loom_line      | giving_up_against_giving_up
-no_last_recheck         | loom_line      | giving_up_against_giving_up
-no_give_back_fence      | loom_line      | giving_up_against_giving_up
-no_marker_fence         | loom_line      | giving_up_against_giving_up
-no_ticket_fence         | loom_line      | take_against_post
-relaxed_grant           | loom_line      | a_permit_carries_what_was_written_before_it
-relaxed_is_granted      | loom_line      | a_permit_carries_what_was_written_before_it
-wakes_the_first_only    | loom_line      | two_takes_against_a_post_of_two
-post_passes_one         | loom_line      | giving_up_partly_granted_against_post
-settle_passes_one       | loom_line      | giving_up_partly_granted
-relaxed_fill            | loom_line      | giving_up_twice
-relaxed_look_at_cell    | loom_line      | three_give_up
-forgets_the_joined      | loom_line      | two_leave_together_before_a_taker
-no_look_at_more         | loom_line      | two_leave_together_before_a_taker
-waiter_forgets_waiters  | loom_mutex     | unlock_against_two_locks
-no_ratify               | shuttle_fuzz   | random_programs
-no_wake                 | shuttle_fuzz   | random_programs
-no_marker_look          | shuttle_fuzz   | random_programs
-no_granted_recheck      | shuttle_fuzz   | random_programs
-post_passes_one         | shuttle_fuzz   | random_programs
-settle_passes_one       | shuttle_fuzz   | random_programs
-wakes_the_first_only    | shuttle_fuzz   | random_programs
-forgets_the_joined      | shuttle_fuzz   | random_programs
-'
-
-in_world() { # loom or shuttle, cargo arguments…
+in_world() { # loom, shuttle or real; cargo arguments…
     world=$1
     shift
-    RUSTFLAGS="--cfg layby_$world" CARGO_TARGET_DIR="$build/$world" cargo "$@"
+    flags=
+    test "$world" = real || flags="--cfg layby_$world"
+    RUSTFLAGS=$flags CARGO_TARGET_DIR="$build/$world" cargo "$@"
 }
 
 run_models() {
@@ -94,75 +40,138 @@ run_models() {
     in_world loom test --release --test 'loom_*' -- --nocapture
 }
 
-run_explorer() {
-    echo "== explorer of the line's protocol"
+run_python() { # headline, script
+    echo "== $1"
     if command -v python3 >/dev/null; then
-        python3 ci/abandon_model.py
+        python3 "$2"
     else
-        echo "SKIPPED: explorer: python3 is not to be had here"
+        echo "SKIPPED: $1: python3 is not to be had here"
     fi
 }
+
+run_explorer() { run_python "explorer of the line's protocol" ci/abandon_model.py; }
+
+run_litmus() { run_python "litmus tests" ci/litmus.py; }
 
 run_shuttle() {
     echo "== shuttle"
     in_world shuttle test --release --test 'shuttle_*' -- --nocapture
 }
 
-# Prints the mutants that the source has.
-mutants_in_source() {
-    grep -rhoE 'mutant!\("[a-z_]+"' src | sed 's/.*"\(.*\)"/\1/' | sort -u
+# The rows of the table, as "mutant file test".
+rows() {
+    sed -n 's/^\([a-z0-9_]*\) *| *\([a-z0-9_]*\) *| *\([a-z0-9_:]*\) *$/\1 \2 \3/p' ci/mutants.txt
 }
 
-# Only the workspace's own crate is built anew for each mutant: its flag comes by a wrapper of rustc, and cargo tells
-# the artifacts of different wrappers apart.
-run_mutant() { # name, test file, model: succeeds if the model fails
-    mkdir -p "$build/mutants"
-    wrapper=$build/mutants/$1
-    log=$build/mutants/$1.log
-    printf '#!/bin/sh\nexec "$@" --cfg %s\n' "'layby_mutant=\"$1\"'" >"$wrapper"
+# Prints what the source, the tests and the table do not agree on: a mutant without a row, a row without a mutant, a model
+# that no mutant has ever made fail.
+disagreements() {
+    rows >"$build/rows"
+    grep -rhoE 'mutant!\("[a-z0-9_]+"' src | sed 's/.*"\(.*\)"/\1/' | sort -u >"$build/in_source"
+    cut -d' ' -f1 "$build/rows" | sort -u | diff "$build/in_source" - | sed -n 's/^</no test is named for the mutant/p; s/^>/no such mutant:/p'
+    for file in tests/loom_*.rs tests/shuttle_*.rs; do
+        name=$(basename "$file" .rs)
+        test "$name" != loom_litmus || continue # has twins of its own
+        sed -n '/^ *#\[test\]/,/fn /s/.*fn \([a-z0-9_]*\)(.*/\1/p' "$file" | while read -r model; do
+            grep -q " $name $model\$" "$build/rows" || echo "no mutant is named for the model $name::$model"
+        done
+    done
+}
+
+world_of() { # test file
+    case $1 in
+    loom_*) echo loom ;;
+    shuttle_*) echo shuttle ;;
+    litmus) echo none ;;
+    *) echo real ;;
+    esac
+}
+
+# All mutants are built into one binary for each test file. The flag comes by a wrapper of rustc, which is asked for the
+# workspace's own crate only: the models' other crates are not built again.
+build_mutants() { # test files…: prints "file binary" for each
+    wrapper=$build/with_mutants
+    printf '#!/bin/sh\nexec "$@" --cfg layby_mutants\n' >"$wrapper"
     chmod +x "$wrapper"
-    binary=$(RUSTC_WORKSPACE_WRAPPER=$wrapper in_world "${2%%_*}" test --release --no-run --test "$2" 2>&1 |
-        sed -n 's/.*(\(.*\))$/\1/p' | tail -1)
-    test -x "$binary" || { echo "the mutant $1 does not build" >&2; exit 2; }
+    for world in loom shuttle real; do
+        targets=
+        for file; do
+            test "$(world_of "$file")" != $world || targets="$targets $(test "$file" = lib && echo --lib || echo "--test $file")"
+        done
+        test -z "$targets" && continue
+        # The ordinary tests with debug assertions, the models as fast as they go.
+        profile=$(test $world = real || echo --release)
+        # shellcheck disable=SC2086
+        RUSTC_WORKSPACE_WRAPPER=$wrapper in_world $world test $profile --no-run $targets 2>"$build/$world.log" ||
+            { cat "$build/$world.log" >&2; exit 2; }
+        sed -n 's/.*Executable .*(\(.*\))$/\1/p' "$build/$world.log"
+    done | while read -r binary; do
+        file=$(basename "$binary" | sed 's/-[0-9a-f]*$//')
+        test "$file" = layby && file=lib
+        echo "$file $binary"
+    done
+}
+
+# One row: prints whether the test fails with the mutant. Without it, it must pass.
+run_mutant() { # mutant, test file, test
+    binary=$(sed -n "s/^$2 //p" "$build/binaries")
+    log=$build/mutants/$1.$2.$3
     status=0
-    timeout "$mutant_seconds" "$binary" --exact "$3" >"$log" 2>&1 || status=$?
-    grep -q '^running 1 test' "$log" || { echo "$2 has no model $3" >&2; exit 2; }
-    # 101: a test failed. 134: loom's deadlock, found while destructors ran. 124: it hung.
-    test "$status" = 101 || test "$status" = 134
+    start=$(date +%s)
+    if test "$2" = litmus; then
+        python3 ci/litmus.py "$3" "$1" >"$log" 2>&1 || status=$?
+    else
+        LAYBY_MUTANT=$1 LAYBY_TEST_PATIENCE=$watchdog_seconds timeout "$mutant_seconds" "$binary" --exact "$3" >"$log" 2>&1 ||
+            status=$?
+        grep -q '^running 1 test' "$log" || status="no such test"
+    fi
+    # 101: a test failed. 134: loom's deadlock, found while destructors ran, or a watchdog. 139: a chain that is not ours was
+    # walked. 124: it hung.
+    case $status in
+    101 | 134 | 139) caught="$2::$3" ;;
+    *) caught="NOT CAUGHT by $2::$3 ($status)" ;;
+    esac
+    printf '%-30s| %s, %d s\n' "$1" "$caught" $(($(date +%s) - start))
+}
+
+at_once() { # how many at a time; rows on the standard input
+    xargs -r -P "$1" -L 1 sh "$0" one-mutant
 }
 
 run_mutants() { # names, or none for all
     echo "== mutants"
-    table=$(mktemp)
-    for name in ${*:-$(mutants_in_source)}; do
-        rows=$(echo "$mutants" | sed -n "s/^$name  *| *\([a-z_]*\) *| *\([a-z_]*\)$/\1:\2/p")
-        for row in ${rows:-none:none}; do
-            file=${row%:*}
-            model=${row#*:}
-            if test "$file" = none; then
-                caught='NO MODEL IS NAMED FOR IT'
-            elif run_mutant "$name" "$file" "$model"; then
-                caught="$file::$model"
-            else
-                caught="NOT CAUGHT by $file::$model"
-            fi
-            printf '%-24s| %s\n' "$name" "$caught" | tee -a "$table"
-        done
-    done
-    printf '\n%-24s| %s\n' mutant 'caught by'
-    cat "$table"
-    survivors=$(grep -c '| NO' "$table" || true)
-    rm "$table"
-    test "$survivors" = 0 || { echo "$survivors not caught" >&2; exit 1; }
+    mkdir -p "$build/mutants"
+    chosen=$build/chosen
+    if test $# = 0; then
+        rows >"$chosen"
+        disagreements >"$build/disagreements"
+    else
+        for name; do rows | grep "^$name "; done >"$chosen"
+        : >"$build/disagreements"
+    fi
+    # shellcheck disable=SC2046
+    build_mutants $(cut -d' ' -f2 "$chosen" | sort -u) >"$build/binaries"
+    checkers=' loom_| shuttle_| litmus '
+    cpus=$(nproc)
+    grep -E "$checkers" "$chosen" | at_once "$cpus" | tee "$build/caught"
+    # Of the ordinary tests most hang until their watchdogs bark, so more of them at once. Without a mutant they must pass, though
+    # their watchdogs are impatient; of the models we know that already.
+    grep -vE "$checkers" "$chosen" | at_once $((4 * cpus)) | tee -a "$build/caught"
+    grep -vE "$checkers" "$chosen" | sed 's/^[a-z_]*/none/' | sort -u | at_once "$cpus" | grep -v 'NOT CAUGHT.*(0)' >>"$build/disagreements" || true
+    cat "$build/disagreements"
+    echo "$(grep -vc 'NOT CAUGHT' "$build/caught" || true) of $(wc -l <"$chosen") are caught"
+    ! grep -q 'NOT CAUGHT' "$build/caught" && ! test -s "$build/disagreements"
 }
 
 what=${1:-all}
 test $# = 0 || shift
 case $what in
-all) run_explorer && run_models && run_shuttle && run_mutants ;;
+all) run_explorer && run_litmus && run_models && run_shuttle && run_mutants ;;
 explorer) run_explorer ;;
+litmus) run_litmus ;;
 models) run_models ;;
 shuttle) run_shuttle ;;
 mutants) run_mutants "$@" ;;
+one-mutant) run_mutant "$@" ;;
 *) echo "what is $what?" >&2; exit 2 ;;
 esac

@@ -152,6 +152,37 @@ fn wake_one_of_the_drop_in_wakes_one() {
     });
 }
 
+/// By the drop-in's own functions. Who waits may be there early or late: the longer the pause, the more are asleep.
+#[test]
+fn the_drop_in_wakes_all_who_are_to_go() {
+    const WAITERS: usize = 3;
+    let (_watchdog, _alone) = (watchdog(), alone());
+    for pause in 0..scaled(100) {
+        for one_by_one in [true, false] {
+            let atomic = AtomicU32::new(0);
+            let coming = Tally::new();
+            thread::scope(|s| {
+                for _ in 0..WAITERS {
+                    s.spawn(|| {
+                        coming.add();
+                        while atomic.load(Ordering::Acquire) == 0 {
+                            wait(&atomic, 0);
+                        }
+                    });
+                }
+                coming.reaches(WAITERS);
+                (0..pause * 10).for_each(|_| thread::yield_now());
+                atomic.store(1, Ordering::Release);
+                if one_by_one {
+                    (0..WAITERS).for_each(|_| wake_one(&atomic));
+                } else {
+                    wake_all(&atomic);
+                }
+            });
+        }
+    }
+}
+
 #[test]
 fn wake_one_wakes_exactly_the_oldest() {
     counting_backend!(Queue);

@@ -3,6 +3,9 @@
 
 #![cfg(not(any(layby_loom, layby_shuttle)))]
 
+mod common;
+
+use common::watchdog;
 use layby::mutex::{Condvar, Mutex};
 use std::sync::mpsc;
 use std::thread;
@@ -10,6 +13,7 @@ use std::thread;
 #[test]
 fn notify_one_is_first_come_first_served() {
     const WAITERS: usize = 5;
+    let _watchdog = watchdog();
     let (waiting, changed) = (Mutex::new(0), Condvar::new());
     let (sender, woken) = mpsc::channel();
     thread::scope(|s| {

@@ -186,6 +186,9 @@ fn tickets_are_given_out_once() {
     drawn.sort_unstable();
     assert!(drawn.iter().copied().eq(0..THREADS as u64 * EACH * 3 / 2));
     assert_eq!(tickets.peek(), drawn.len() as u64);
+    let next = tickets.peek();
+    assert_eq!(tickets.tickets_below(2, next + 1), None, "one of the two is not below the limit");
+    assert_eq!((tickets.tickets_below(1, next + 1), tickets.peek()), (Some(next), next + 1));
 }
 
 fn sequencer_and_count_make_a_mutex<H: Home>() {

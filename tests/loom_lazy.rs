@@ -33,6 +33,12 @@ fn lingering_against_a_picker() {
     explore_lingering(2, [linger_for_x_then_wait_for_y, |w| w.wake_one_idly(&w.x), |w| w.wake_all_after_set(&w.y)]);
 }
 
+/// As above, and the notifier of y wakes nobody who waits for something else.
+#[test]
+fn lingering_for_x_and_chosen_for_y() {
+    explore_lingering(2, [linger_for_x_then_wait_for_y, |w| w.wake_one_idly(&w.x), |w| w.wake_one_after_set(&w.y)]);
+}
+
 /// As above, with another element on the slot: the chain is not empty while the lingering one is in the picker's hands.
 #[test]
 fn lingering_beside_another() {

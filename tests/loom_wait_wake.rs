@@ -8,7 +8,7 @@
 mod models;
 
 use loom::sync::atomic::Ordering;
-use models::{ALL, explore};
+use models::{ALL, explore, is_set, set};
 
 #[test]
 fn a_plain_store_and_wake_all() {
@@ -32,6 +32,35 @@ fn a_read_modify_write_and_wake_all_seqcst() {
 #[test]
 fn wait_if_and_wake_one() {
     explore(ALL, [|w| w.wait_if_unset(&w.x), |w| w.wake_one_after_set(&w.x)]);
+}
+
+/// The free functions, on the global table.
+#[test]
+fn a_plain_store_and_location_wake_all() {
+    explore(
+        ALL,
+        [
+            |w| layby::wait_until(&w.x, || is_set(&w.x)),
+            |w| {
+                set(&w.x);
+                layby::location_wake_all(&w.x);
+            },
+        ],
+    );
+}
+
+#[test]
+fn a_read_modify_write_and_location_wake_all_seqcst() {
+    explore(
+        ALL,
+        [
+            |w| layby::wait_until(&w.x, || is_set(&w.x)),
+            |w| {
+                w.x.fetch_add(1, Ordering::SeqCst);
+                layby::location_wake_all_seqcst(&w.x);
+            },
+        ],
+    );
 }
 
 /// Two notifiers, one of which may find the chain in the other's hands.

@@ -1,7 +1,8 @@
 //! Many threads on one semaphore, with takes that give up when the model's deadlines pass: deep schedules, chosen at
 //! random and by PCT. When all threads are done the books must be right.
 //!
-//! shuttle is blind to every weak-memory bug. Time is an event of the model: all deadlines pass at once, at any moment.
+//! shuttle is blind to every weak-memory bug. Time is an event of the model: all deadlines pass at once, at any moment. When a
+//! schedule fails it prints a string; `shuttle::replay` with that string repeats it.
 
 #![cfg(layby_shuttle)]
 

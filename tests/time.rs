@@ -60,7 +60,7 @@ impl Backend for Restless {
 fn an_early_return_is_never_a_timeout() {
     let _watchdog = watchdog();
     let table = leaked::<Restless>();
-    time_out_in_every_form(table, Duration::from_millis(3));
+    time_out_in_every_form(table, Duration::from_millis(20));
     let open = AtomicBool::new(false);
     thread::scope(|s| {
         s.spawn(|| table.wait_until(&open, || open.load(Ordering::Relaxed)));

@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::sync::mutant;
 use crate::wait_table::{Key, WaitOutcome, global};
 use core::sync::atomic::{self, Ordering};
 use std::time::Instant;
@@ -83,7 +84,7 @@ impl<T> Waitable for atomic::AtomicPtr<T> {
 ///
 /// May return early, with the value unchanged.
 pub fn wait<A: Waitable>(atomic: &A, value: A::Value) {
-    global().wait_if(Key::address(atomic), || atomic.holds(value));
+    global().wait_if(Key::address(atomic), || atomic.holds(value) || mutant!("waits_for_any_value"));
 }
 
 /// As [`wait`], until `deadline` at the latest.
@@ -106,12 +107,18 @@ pub fn wait_deadline<A: Waitable>(atomic: &A, value: A::Value, deadline: Instant
 ///
 /// It is safe to call with a pointer to an atomic that no longer exists.
 pub fn wake_one<A: Waitable>(atomic: *const A) {
-    global().wake_one(atomic);
+    if !mutant!("atomic_wakes_nobody") {
+        global().wake_one(atomic);
+    }
 }
 
 /// Wakes all threads that [wait] on this atomic.
 ///
 /// It is safe to call with a pointer to an atomic that no longer exists.
 pub fn wake_all<A: Waitable>(atomic: *const A) {
-    global().wake_all(atomic);
+    if mutant!("atomic_wakes_one_of_all") {
+        global().wake_one(atomic);
+    } else {
+        global().wake_all(atomic);
+    }
 }

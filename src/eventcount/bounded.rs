@@ -1,6 +1,9 @@
 //! Addition that panics instead of wrapping, on a counter that others read without a check.
 
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{
+    atomic::{AtomicU64, Ordering},
+    mutant, unless_mutant,
+};
 
 /// The largest count: at a billion steps a second it lasts for 146 years. The values up to twice as much are room for
 /// additions that turn out to be too many.
@@ -20,9 +23,9 @@ pub(super) fn add(counter: &AtomicU64, n: u64) -> u64 {
         return add_if(counter, n, |sum| sum <= MAX).unwrap_or_else(|| overflow());
     }
     // Ordering: SeqCst; see `wake_tickets_seqcst`. It is acquire and release for those who come later in the count.
-    let before = counter.fetch_add(n, Ordering::SeqCst);
+    let before = counter.fetch_add(n, unless_mutant!("relaxed_add", SeqCst));
     if count(before) + n > MAX {
-        counter.fetch_sub(n, Ordering::SeqCst);
+        counter.fetch_sub(if mutant!("overflow_counts") { 0 } else { n }, Ordering::SeqCst);
         overflow();
     }
     before
@@ -33,8 +36,9 @@ pub(super) fn add_if(counter: &AtomicU64, n: u64, allowed: impl Fn(u64) -> bool)
     // Ordering: as in `add`; relaxed on failure, when nothing has been done.
     let mut seen = counter.load(Ordering::Relaxed);
     loop {
-        count(seen).checked_add(n).filter(|sum| *sum <= MAX && allowed(*sum))?;
-        match counter.compare_exchange_weak(seen, seen + n, Ordering::SeqCst, Ordering::Relaxed) {
+        count(seen).checked_add(n).filter(|sum| *sum <= MAX && (allowed(*sum) || mutant!("draws_beyond_limit")))?;
+        match counter.compare_exchange_weak(seen, seen + n, unless_mutant!("relaxed_add_if", SeqCst), Ordering::Relaxed)
+        {
             Ok(before) => return Some(before),
             Err(now) => seen = now,
         }

@@ -1,10 +1,7 @@
 //! The eventcount of Reed and Kanodia: a count that only grows, and threads that wait for a value.
 
 use super::bounded::{self, count};
-use crate::sync::{
-    atomic::{AtomicU64, Ordering},
-    const_outside_models,
-};
+use crate::sync::{atomic::AtomicU64, const_outside_models, mutant, unless_mutant};
 use crate::wait_table::{Global, Home, Key};
 use core::{fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
@@ -73,7 +70,7 @@ impl<H: Home> EventCount<H> {
     #[inline]
     fn load(&self) -> u64 {
         // Ordering: acquire; matches the additions. What was done before the count was advanced is visible.
-        self.state.load(Ordering::Acquire)
+        self.state.load(unless_mutant!("relaxed_count", Acquire))
     }
 
     /// Adds 1, wakes those who wait for the new value, and returns it.
@@ -97,7 +94,10 @@ impl<H: Home> EventCount<H> {
         let before = count(bounded::add(&self.state, n));
         let now = before + n;
         // From here on `self` may be gone (E4).
-        H::table().wake_tickets_seqcst(this, before + 1..=now);
+        let first = if mutant!("advance_wakes_the_last_only") { now } else { before + 1 };
+        if !mutant!("advance_wakes_nobody") {
+            H::table().wake_tickets_seqcst(this, first..=now);
+        }
         now
     }
 
@@ -105,8 +105,10 @@ impl<H: Home> EventCount<H> {
     pub fn close(&self) {
         let this = ptr::from_ref(self);
         // Ordering: SeqCst; see `wake_tickets_seqcst`. Release, for those who see the count closed.
-        self.state.fetch_or(CLOSED, Ordering::SeqCst);
-        H::table().wake_tickets_seqcst(this, 0..=u64::MAX);
+        self.state.fetch_or(CLOSED, unless_mutant!("relaxed_close", SeqCst));
+        if !mutant!("close_wakes_nobody") {
+            H::table().wake_tickets_seqcst(this, 0..=u64::MAX);
+        }
     }
 
     /// Waits until the count is at least `value`, or closed, and returns the count.
@@ -157,7 +159,8 @@ impl<H: Home> EventCount<H> {
     #[inline]
     fn outcome(&self, value: u64) -> Option<u64> {
         let state = self.load();
-        (count(state) >= value || state & CLOSED != 0).then_some(count(state))
+        let closed = state & CLOSED != 0 && !mutant!("waits_though_closed");
+        (count(state) >= value || closed).then_some(count(state))
     }
 }
 

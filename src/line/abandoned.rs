@@ -35,7 +35,7 @@
 //!   marker (P1, P2; S1 is a post too): store buffering again, and all four are `SeqCst`. Either the abandoner sees the
 //!   grant, or the poster sees the marker. Both may: then the one that takes the marker out settles it.
 //! - **M2.** Publishing a marker and then loading `ticket` (S4, S5), against lowering `ticket` and then looking for a
-//!   marker (S2): the same.
+//!   marker (S2): the same. `ci/litmus.py` has both, `marker_against_…`, with the alerts between.
 //!
 //! # Invariants
 //!
@@ -57,7 +57,7 @@ use super::{
     markers::{self, Span},
     word::Word,
 };
-use crate::sync::{atomic::Ordering, fence_before_look_seqcst, mutant};
+use crate::sync::{atomic::Ordering, fence_before_look_seqcst, mutant, unless_mutant};
 use crate::wait_table::Home;
 use core::{marker::PhantomData, ptr};
 
@@ -79,7 +79,10 @@ impl<H: Home> Abandoned<H> {
     }
 
     fn publish(&self, span: Span) {
-        H::table().raise_alert();
+        // Before the marker, so that whoever takes it out has an alert to lower.
+        if !mutant!("no_alert") {
+            H::table().raise_alert();
+        }
         markers::shard(self.address).publish(self.address, span);
     }
 
@@ -110,7 +113,8 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
         }
         let behind = span.last.wrapping_add(1);
         // Ordering: SeqCst; the lowering of pair M2.
-        if line.ticket.compare_exchange(behind, span.first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+        let order = unless_mutant!("relaxed_give_back", SeqCst);
+        if line.ticket.compare_exchange(behind, span.first, order, Ordering::Relaxed).is_ok() {
             if !mutant!("no_give_back_fence") {
                 fence_before_look_seqcst();
             }
@@ -131,7 +135,8 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
             fence_before_look_seqcst();
         }
         let granted = line.is_granted(span.first) && !mutant!("no_granted_recheck");
-        let is_last = line.ticket.load(Ordering::SeqCst) == behind && !mutant!("no_last_recheck");
+        let is_last =
+            line.ticket.load(unless_mutant!("relaxed_is_last", SeqCst)) == behind && !mutant!("no_last_recheck");
         if !granted && !is_last {
             return;
         }

@@ -26,7 +26,7 @@
 use super::word::{AtomicWord, Word, before};
 use crate::sync::{
     atomic::{AtomicUsize, Ordering},
-    const_outside_models, mutant, world_static,
+    const_outside_models, mutant, unless_mutant, world_static,
 };
 use crate::sys::fork::Generation;
 use core::iter;
@@ -91,9 +91,10 @@ impl Cell {
         if seen & STATE != FREE {
             return false;
         }
-        let version = (seen & !STATE).wrapping_add(VERSION);
+        let version = (seen & !STATE).wrapping_add(if mutant!("same_version") { 0 } else { VERSION });
         // Ordering: acquire; the last taker's reads of the fields lie before our writes.
-        if self.state.compare_exchange(seen, version | CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        let order = unless_mutant!("relaxed_claim", Acquire);
+        if self.state.compare_exchange(seen, version | CLAIMED, order, Ordering::Relaxed).is_err() {
             return false;
         }
         // Ordering: relaxed; released by the store of FULL.
@@ -101,8 +102,7 @@ impl Cell {
         self.first.store(span.first, Ordering::Relaxed);
         self.last.store(span.last, Ordering::Relaxed);
         // Ordering: SeqCst; the publication of pairs M1 and M2 in `abandoned`.
-        let order = if mutant!("relaxed_fill") { Ordering::Relaxed } else { Ordering::SeqCst };
-        self.state.store(version | FULL, order);
+        self.state.store(version | FULL, unless_mutant!("relaxed_fill", SeqCst));
         true
     }
 
@@ -116,8 +116,7 @@ impl Cell {
     /// The marker, if there is one of this line, and the state in which it was seen.
     fn look(&self, line: usize) -> Option<(usize, Span)> {
         // Ordering: SeqCst; the look of pairs M1 and M2 in `abandoned`. Acquires the fields.
-        let order = if mutant!("relaxed_look_at_cell") { Ordering::Relaxed } else { Ordering::SeqCst };
-        let seen = self.state.load(order);
+        let seen = self.state.load(unless_mutant!("relaxed_look_at_cell", SeqCst));
         let is_ours = seen & STATE == FULL && self.line.load(Ordering::Relaxed) == line && generation().is_current();
         if !is_ours {
             return None;
@@ -129,10 +128,9 @@ impl Cell {
     fn try_take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
         let (seen, span) = self.look(line).filter(|(_, span)| wanted(*span))?;
         // Ordering: release; our reads of the fields lie before the next claimer's writes.
-        self.state
-            .compare_exchange(seen, (seen & !STATE) | FREE, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
-            .then_some(span)
+        let order = unless_mutant!("relaxed_take_out", AcqRel);
+        let taken = self.state.compare_exchange(seen, (seen & !STATE) | FREE, order, Ordering::Relaxed).is_ok();
+        taken.then_some(span)
     }
 }
 
@@ -160,7 +158,7 @@ impl Block {
         if !self.cells.iter().any(|cell| cell.try_fill(line, span)) {
             let more = self.more.get_or_init(|| Box::new(Self::new()));
             // Ordering: SeqCst, before the publication itself.
-            self.has_more.store(1, Ordering::SeqCst);
+            self.has_more.store(1, unless_mutant!("relaxed_has_more", SeqCst));
             more.fill(line, span);
         }
     }
@@ -168,7 +166,8 @@ impl Block {
     /// The next block, if there is one.
     fn next(&self) -> Option<&Self> {
         // Ordering: SeqCst, as the look at a cell. Acquires `more`.
-        let has_more = self.has_more.load(Ordering::SeqCst) != 0 && !mutant!("no_look_at_more");
+        let has_more =
+            self.has_more.load(unless_mutant!("relaxed_look_for_more", SeqCst)) != 0 && !mutant!("no_look_at_more");
         if has_more { self.more.get().map(Box::as_ref) } else { None }
     }
 

@@ -13,7 +13,8 @@
 //!
 //! # Take against post
 //!
-//! Two pairs, each the store-buffering argument of [`crate::wait_table`], without a fence because all is `SeqCst`:
+//! Two pairs, each the store-buffering argument of [`crate::wait_table`], without a fence because all is `SeqCst`
+//! (`ci/litmus.py`: `take_against_post`, `wait_against_conservative_post` and its like):
 //!
 //! - **T1.** The taker draws its ticket, then loads `grant`; post adds to `grant`, then loads `ticket`. Either the taker
 //!   sees the permit, or post sees that somebody holds the ticket and goes on to wake it. So a post that finds no holder
@@ -48,7 +49,7 @@ mod markers;
 mod word;
 
 use crate::counters::{self, Event};
-use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst, mutant};
+use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst, mutant, unless_mutant};
 use crate::sys::{cpus, spin_policy};
 use crate::wait_table::Home;
 use abandoned::Abandoned;
@@ -118,10 +119,11 @@ impl<H: Home> Line<H> {
         // Ordering: relaxed; the compare-and-swap decides.
         let mut first = self.ticket.load(Ordering::Relaxed);
         loop {
-            if !self.is_granted(first.wrapping_add(n - 1)) {
+            if !self.is_granted(first.wrapping_add(n - 1)) && !mutant!("try_overtakes") {
                 return None;
             }
-            // Ordering: SeqCst, as in `draw`.
+            // Ordering: SeqCst, as in `draw`, though nobody waits for what is granted: see DESIGN.md, "What no mutant can
+            // tell".
             match self.ticket.compare_exchange_weak(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed) {
                 Ok(_) => return Some(first),
                 Err(now) => first = now,
@@ -138,13 +140,12 @@ impl<H: Home> Line<H> {
         }
         // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
         // `after_grant`.
-        let order = if mutant!("relaxed_grant") { Ordering::Relaxed } else { Ordering::SeqCst };
-        let ticket = self.grant.fetch_add(1, order);
+        let ticket = self.grant.fetch_add(1, unless_mutant!("relaxed_grant", SeqCst));
         if !mutant!("no_ticket_fence") {
             fence_before_look_seqcst();
         }
         // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
-        if before(ticket, self.ticket.load(Ordering::SeqCst)) {
+        if before(ticket, self.ticket.load(unless_mutant!("relaxed_is_drawn", SeqCst))) {
             self.after_grant(ticket, 1);
         }
     }
@@ -156,7 +157,7 @@ impl<H: Home> Line<H> {
             self.check_room(1);
         }
         // Ordering: as in `post`.
-        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
+        let ticket = self.grant.fetch_add(1, unless_mutant!("relaxed_conservative_grant", SeqCst));
         self.look_after(ticket);
     }
 
@@ -167,15 +168,17 @@ impl<H: Home> Line<H> {
         let next = held.wrapping_add(1);
         // Ordering: as in `post`. A store will do: `grant` changes only by whoever has the one permit, be it by passing
         // over abandoned tickets, and that is us.
-        self.grant.store(next.wrapping_add(1), Ordering::SeqCst);
+        self.grant.store(next.wrapping_add(1), unless_mutant!("relaxed_hand_over", SeqCst));
         self.look_after(next);
     }
 
     /// Looks for anybody whom the grant of `ticket` may concern. All looks are folded into one branch.
     #[inline(always)]
     fn look_after(&self, ticket: Word) {
-        fence_before_look_seqcst();
-        let look = |ticket: Word| H::look(key_of(self, ticket).hash());
+        if !mutant!("no_look_after_fence") {
+            fence_before_look_seqcst();
+        }
+        let look = |ticket: Word| if mutant!("looks_after_nobody") { 0 } else { H::look(key_of(self, ticket).hash()) };
         if look(ticket) | look(ticket.wrapping_add(STAGED)) | H::table().alerts() != 0 {
             self.after_grant(ticket, 1);
         }
@@ -189,7 +192,8 @@ impl<H: Home> Line<H> {
         loop {
             let first = self.check_room(n);
             // Ordering: as in `post`.
-            if self.grant.compare_exchange(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            let order = unless_mutant!("relaxed_grant_of_many", SeqCst);
+            if self.grant.compare_exchange(first, first.wrapping_add(n), order, Ordering::Relaxed).is_ok() {
                 return self.after_grant(first, n);
             }
         }
@@ -201,7 +205,7 @@ impl<H: Home> Line<H> {
         let grant = self.grant.load(Ordering::Acquire);
         let ahead = distance(self.ticket.load(Ordering::Relaxed), grant);
         assert!(
-            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
+            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() || mutant!("posts_too_many"),
             "layby: posting {n} permits would overflow the semaphore"
         );
         grant
@@ -225,8 +229,8 @@ impl<H: Home> Line<H> {
         if n != 1 {
             return self.draw_many(n);
         }
-        // Ordering: SeqCst. Acquire, for a ticket that was granted long ago, comes from the load of `grant`.
-        self.ticket.fetch_add(1, Ordering::SeqCst)
+        // Ordering: SeqCst, for pair T1. Acquire, for a ticket that was granted long ago, comes from the load of `grant`.
+        self.ticket.fetch_add(1, unless_mutant!("relaxed_draw", SeqCst))
     }
 
     fn draw_many(&self, n: Word) -> Word {
@@ -235,7 +239,7 @@ impl<H: Home> Line<H> {
             let first = self.ticket.load(Ordering::Acquire);
             let ahead = distance(self.grant.load(Ordering::Relaxed), first);
             assert!(
-                n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
+                n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() || mutant!("takes_too_many"),
                 "layby: taking {n} permits would overflow the semaphore"
             );
             // Ordering: as in `draw`.
@@ -249,8 +253,7 @@ impl<H: Home> Line<H> {
     fn is_granted(&self, ticket: Word) -> bool {
         // Ordering: acquire; matches the release of the post, whose writes the taker sees. SeqCst for the abandoners'
         // pair M1, at no cost on x86 and ARM.
-        let order = if mutant!("relaxed_is_granted") { Ordering::Relaxed } else { Ordering::SeqCst };
-        before(ticket, self.grant.load(order))
+        before(ticket, self.grant.load(unless_mutant!("relaxed_is_granted", SeqCst)))
     }
 
     /// Waits for `last` to be granted, near and far by turns; `false` if the deadline came first.
@@ -276,7 +279,7 @@ impl<H: Home> Line<H> {
     fn grant_more(&self, n: Word) {
         if n != 0 {
             // Ordering: as in `post`.
-            let first = self.grant.fetch_add(n, Ordering::SeqCst);
+            let first = self.grant.fetch_add(n, unless_mutant!("relaxed_pass_over", SeqCst));
             self.after_grant(first, n);
         }
     }

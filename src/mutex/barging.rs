@@ -59,7 +59,7 @@
 use crate::counters::{self, Event};
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
-    const_outside_models, hint, mutant, thread,
+    const_outside_models, hint, mutant, thread, unless_mutant,
 };
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
 use core::{fmt, marker::PhantomData, ptr};
@@ -127,7 +127,7 @@ impl<H: Home> RawMutex<H> {
     /// Locks if that is possible at once.
     #[inline]
     pub fn try_acquire(&self) -> bool {
-        self.acquire_uncontended() || Waiter::newcomer(self).try_acquire()
+        self.acquire_uncontended() || (!mutant!("try_ignores_the_rest") && Waiter::newcomer(self).try_acquire())
     }
 
     /// Whether somebody holds the lock, at this moment.
@@ -140,7 +140,7 @@ impl<H: Home> RawMutex<H> {
     pub fn release(&self) {
         // Ordering: release; matches the acquire of whoever locks next. The old value is compared and not used, so that
         // x86 needs no more than a decrement and its flags.
-        if self.state.fetch_sub(LOCKED, Ordering::Release) != LOCKED {
+        if self.state.fetch_sub(LOCKED, unless_mutant!("relaxed_release", Release)) != LOCKED {
             // From here on `self` may be gone.
             Self::wake(ptr::from_ref(self));
         }
@@ -149,7 +149,7 @@ impl<H: Home> RawMutex<H> {
     #[inline]
     fn acquire_uncontended(&self) -> bool {
         // Ordering: acquire; matches the release of whoever unlocked.
-        self.state.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.state.compare_exchange(0, LOCKED, unless_mutant!("relaxed_lock", Acquire), Ordering::Relaxed).is_ok()
     }
 
     #[cold]
@@ -164,8 +164,12 @@ impl<H: Home> RawMutex<H> {
     /// Wakes who may have the lock next. Both keys are looked at, for the state may not be any more.
     #[cold]
     fn wake(this: *const Self) {
-        H::table().wake_all(Self::starving_key(this));
-        H::table().wake_one(this);
+        if !mutant!("starving_one_is_not_woken") {
+            H::table().wake_all(Self::starving_key(this));
+        }
+        if !mutant!("sleeper_is_not_woken") {
+            H::table().wake_one(this);
+        }
     }
 
     /// Replaces the state by what `next` makes of it, and returns the state before; `None` if it makes nothing.
@@ -221,12 +225,13 @@ impl<'a, H: Home> Waiter<'a, H> {
     }
 
     fn is_free(&self, state: u32) -> bool {
-        state & LOCKED == 0 && (self.starving || state & STARVING == 0)
+        let for_another = state & STARVING != 0 && !mutant!("barges_past_the_starving");
+        state & LOCKED == 0 && (self.starving || !for_another)
     }
 
     /// The state without this one's mark.
     fn unmarked(&self, state: u32) -> u32 {
-        if self.starving { state & !STARVING } else { state }
+        if self.starving && !mutant!("stays_starving") { state & !STARVING } else { state }
     }
 
     /// The state after this one has taken the lock; nothing if it cannot.
@@ -237,7 +242,7 @@ impl<'a, H: Home> Waiter<'a, H> {
     /// Takes the lock if it is free for this one.
     fn try_acquire(&self) -> bool {
         // Ordering: acquire; matches the release of whoever unlocked.
-        self.mutex.update(Ordering::Acquire, |state| self.taken(state)).is_some()
+        self.mutex.update(unless_mutant!("relaxed_barge", Acquire), |state| self.taken(state)).is_some()
     }
 
     /// Looks a few times, and takes the lock if it is free.
@@ -259,7 +264,9 @@ impl<'a, H: Home> Waiter<'a, H> {
     /// At the deadline: takes the lock if it is free after all, or else leaves no trace.
     fn acquire_or_leave(&self) -> bool {
         // Ordering: acquire, if it locks; matches the release of whoever unlocked.
-        let before = self.mutex.update(Ordering::Acquire, |state| self.taken(state).or(Some(self.unmarked(state))));
+        let order = unless_mutant!("relaxed_lock_at_deadline", Acquire);
+        let left = |state| if mutant!("leaves_its_mark") { state } else { self.unmarked(state) };
+        let before = self.mutex.update(order, |state| self.taken(state).or(Some(left(state))));
         before.is_some_and(|state| self.is_free(state))
     }
 
@@ -269,13 +276,15 @@ impl<'a, H: Home> Waiter<'a, H> {
         let marked = self.mutex.update(Ordering::Relaxed, |state| {
             (state & LOCKED != 0 && state & STARVING == 0).then_some(state | STARVING)
         });
-        self.starving = marked.is_some();
+        self.starving = marked.is_some() && !mutant!("forgets_that_it_starves");
     }
 
     /// Whether to sleep, now that this one is published: not if the lock is free for it. If so, `WAITERS` is set.
     fn may_sleep(&self) -> bool {
         // Ordering: relaxed; fence A of the wait table orders it after the publication.
-        self.mutex.update(Ordering::Relaxed, |state| (!self.is_free(state)).then_some(state | WAITERS)).is_some()
+        let announced = |state| if mutant!("sleeps_unannounced") { state } else { state | WAITERS };
+        let must = |state| !self.is_free(state) || mutant!("sleeps_though_free");
+        self.mutex.update(Ordering::Relaxed, |state| must(state).then_some(announced(state))).is_some()
     }
 }
 

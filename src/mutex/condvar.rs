@@ -14,6 +14,7 @@
 #![allow(unsafe_code)]
 
 use super::{RawFairMutex, RawMutex};
+use crate::sync::mutant;
 use crate::wait_table::{Key, WaitOutcome, global};
 use core::{fmt, marker::PhantomData, ptr};
 use lock_api::RawMutexTimed;
@@ -68,11 +69,13 @@ impl<R: lock_api::RawMutex> RawCondvar<R> {
         wait: impl FnOnce(Key, &mut dyn FnMut() -> bool) -> WaitOutcome,
     ) -> WaitOutcome {
         let mut relock = Relock { mutex, guard, unlocked: false };
+        if mutant!("unlocks_before_it_publishes") {
+            // SAFETY: as below.
+            unsafe { relock.unlock() };
+        }
         wait(self.key(), &mut || {
-            // SAFETY: the caller holds `mutex` with this guard, and the wait table calls this once. The state that is
-            // moved out here is replaced when `relock` is dropped, on return and on unwinding alike.
-            unsafe { mutex.unlock(ptr::read(relock.guard)) };
-            relock.unlocked = true;
+            // SAFETY: the caller holds `mutex` with this guard.
+            unsafe { relock.unlock() };
             true
         })
     }
@@ -85,9 +88,24 @@ struct Relock<'a, R: lock_api::RawMutex> {
     unlocked: bool,
 }
 
+impl<R: lock_api::RawMutex> Relock<'_, R> {
+    /// Unlocks, once.
+    ///
+    /// # Safety
+    /// The caller holds the mutex with this guard.
+    unsafe fn unlock(&mut self) {
+        if !self.unlocked {
+            // SAFETY: the caller's promise. The state that is moved out here is replaced when `self` is dropped, on return
+            // and on unwinding alike.
+            unsafe { self.mutex.unlock(ptr::read(self.guard)) };
+            self.unlocked = true;
+        }
+    }
+}
+
 impl<R: lock_api::RawMutex> Drop for Relock<'_, R> {
     fn drop(&mut self) {
-        if self.unlocked {
+        if self.unlocked && !mutant!("condvar_returns_unlocked") {
             // SAFETY: a valid place for a write, and the old state has been moved out of it.
             unsafe { ptr::write(self.guard, self.mutex.lock()) };
         }
@@ -114,13 +132,19 @@ unsafe impl<R: lock_api::RawMutex> lock_api::RawCondvar for RawCondvar<R> {
 
     #[inline]
     fn notify_one(&self) -> bool {
-        global().wake_one(self.key());
+        if !mutant!("condvar_wakes_nobody") {
+            global().wake_one(self.key());
+        }
         false
     }
 
     #[inline]
     fn notify_all(&self) -> usize {
-        global().wake_all(self.key());
+        if mutant!("condvar_wakes_one_of_all") {
+            global().wake_one(self.key());
+        } else {
+            global().wake_all(self.key());
+        }
         0
     }
 }
@@ -138,7 +162,7 @@ where
         // SAFETY: the caller's promise.
         let outcome =
             unsafe { self.wait_by(mutex, guard, |key, unlock| global().wait_if_deadline(key, *deadline, unlock)) };
-        outcome == WaitOutcome::TimedOut
+        outcome == WaitOutcome::TimedOut && !mutant!("condvar_hides_timeout")
     }
 }
 

@@ -4,14 +4,14 @@ use super::{RawSemaphore, tickets::Tickets};
 use crate::line::{Distance, Word, key_of};
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
-    const_outside_models, fence_before_look_seqcst, world_static,
+    const_outside_models, fence_before_look_seqcst, mutant, unless_mutant, world_static,
 };
 use crate::sys::{Backend, Spin, spin_policy};
 use core::{fmt, marker::PhantomData};
 
 /// A bucket: its sequence changes when those who wait on it should look again. 32 bits are enough: a waiter would have to
 /// miss exactly 2^32 changes between two looks.
-struct WaitBucket {
+pub(crate) struct WaitBucket {
     update_sequence: AtomicU32,
     /// How many threads sleep on it, or are about to: nobody is woken through the kernel in vain.
     sleepers: AtomicU32,
@@ -26,7 +26,7 @@ impl WaitBucket {
 
     fn sequence(&self) -> u32 {
         // Ordering: SeqCst here and below, as in the paper.
-        self.update_sequence.load(Ordering::SeqCst)
+        self.update_sequence.load(unless_mutant!("relaxed_sequence", SeqCst))
     }
 
     /// Waits until the sequence is not `seen`.
@@ -37,8 +37,10 @@ impl WaitBucket {
         }
         // Counted before the last look at the sequence, which is the backend's: either it sees the change, or `change`
         // sees the count.
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        fence_before_look_seqcst();
+        self.sleepers.fetch_add(1, unless_mutant!("relaxed_sleepers", SeqCst));
+        if !mutant!("no_sleeper_fence") {
+            fence_before_look_seqcst();
+        }
         while self.sequence() == seen {
             B::wait(&self.update_sequence, seen, None);
         }
@@ -46,10 +48,13 @@ impl WaitBucket {
     }
 
     fn change<B: Backend>(&self) {
-        self.update_sequence.fetch_add(1, Ordering::SeqCst);
-        fence_before_look_seqcst();
+        self.update_sequence.fetch_add(1, unless_mutant!("relaxed_change", SeqCst));
+        if !mutant!("no_change_fence") {
+            fence_before_look_seqcst();
+        }
         // A backend wakes one sleeper at a time; those of all tickets that share the bucket have to look.
-        for _ in 0..self.sleepers.load(Ordering::SeqCst) {
+        let sleepers = self.sleepers.load(unless_mutant!("relaxed_look_for_sleepers", SeqCst));
+        for _ in 0..if mutant!("change_wakes_nobody") { 0 } else { sleepers } {
             B::wake(&raw const self.update_sequence);
         }
     }
@@ -60,7 +65,7 @@ const TABLE_SIZE: usize = if cfg!(any(layby_loom, layby_shuttle)) { 2 } else { 2
 
 world_static! {
     /// The long-term waiting array, shared by all semaphores of this kind.
-    fn wait_array() -> &'static [WaitBucket; TABLE_SIZE] {
+    pub(crate) fn wait_array() -> &'static [WaitBucket; TABLE_SIZE] {
         const { [const { WaitBucket::new() }; TABLE_SIZE] }
         model { core::array::from_fn(|_| WaitBucket::new()) }
     }
@@ -107,8 +112,9 @@ impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESH
         }
         let bucket = self.bucket(tx);
         loop {
-            let seen = bucket.sequence();
+            let before = bucket.sequence();
             let dx = self.tickets.surplus(tx);
+            let seen = if mutant!("sequence_after_surplus") { bucket.sequence() } else { before };
             if dx > 0 {
                 return;
             }
@@ -124,7 +130,8 @@ impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESH
 
     fn post(&self) {
         // The holder of the ticket granted is near, and sees it; the one that is near from now on is to be told.
-        let g = self.tickets.grant().wrapping_add(Word::from(THRESHOLD));
+        let near = Word::from(THRESHOLD) + Word::from(mutant!("tells_one_too_far"));
+        let g = self.tickets.grant().wrapping_add(near);
         if self.tickets.is_drawn(g) {
             self.bucket(g).change::<B>();
         }

@@ -2,6 +2,7 @@
 
 use super::{RawSemaphore, tickets::Tickets};
 use crate::line::key_of;
+use crate::sync::mutant;
 use crate::wait_table::global;
 
 /// The paper's TWA-Semaphore with waiting chains: a waiter sleeps on an element on its own stack.
@@ -40,6 +41,8 @@ impl RawSemaphore for TwaChainSemaphore {
 
     fn post(&self) {
         let g = self.tickets.grant();
-        global().wake_all_seqcst(key_of(self, g));
+        if !mutant!("chain_wakes_nobody") {
+            global().wake_all_seqcst(key_of(self, g));
+        }
     }
 }

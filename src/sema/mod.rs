@@ -24,6 +24,8 @@ mod ticket;
 mod tickets;
 
 pub use array::TwaArraySemaphore;
+#[cfg(any(layby_loom, layby_shuttle))]
+pub(crate) use array::wait_array;
 pub use chain::TwaChainSemaphore;
 pub use monitor::TwaMonitorSemaphore;
 pub use permit::{OwnedPermit, Permit};

@@ -2,6 +2,7 @@
 
 use super::{RawSemaphore, tickets::Tickets};
 use crate::line::key_of;
+use crate::sync::mutant;
 use crate::wait_table::{arm, global};
 
 /// The paper's TWA-Semaphore in the manner of MONITOR and MWAIT: arm, check again, wait.
@@ -31,7 +32,7 @@ impl RawSemaphore for TwaMonitorSemaphore {
         while self.tickets.surplus(tx) <= 0 {
             let armed = arm(key_of(self, tx));
             // Ratify: a grant that came before we were armed will not wake us.
-            if self.tickets.surplus(tx) > 0 {
+            if self.tickets.surplus(tx) > 0 && !mutant!("no_monitor_ratify") {
                 return;
             }
             armed.wait();
@@ -41,7 +42,7 @@ impl RawSemaphore for TwaMonitorSemaphore {
     fn post(&self) {
         let g = self.tickets.grant();
         // Common fast path: nobody holds the ticket.
-        if self.tickets.is_drawn(g) {
+        if self.tickets.is_drawn(g) && !mutant!("monitor_wakes_nobody") {
             global().wake_all_seqcst(key_of(self, g));
         }
     }

@@ -30,28 +30,10 @@ pub(crate) use world::checker;
 #[cfg(any(layby_loom, layby_shuttle))]
 pub mod model;
 
+pub(crate) mod mutants;
+pub(crate) use mutants::{mutant, unless_mutant};
+
 use atomic::{Ordering, fence};
-
-/// Whether this build is the named mutant: the protocol broken in one place on purpose, by
-/// `--cfg layby_mutant="name"`. `ci/model.sh` requires that a model catches it.
-macro_rules! mutant {
-    ($name:literal) => {
-        cfg!(layby_mutant = $name)
-    };
-}
-pub(crate) use mutant;
-
-/// An ordering, which the named mutant weakens to `Relaxed`.
-macro_rules! unless_mutant {
-    ($name:literal, $order:ident) => {
-        if cfg!(layby_mutant = $name) {
-            $crate::sync::atomic::Ordering::Relaxed
-        } else {
-            $crate::sync::atomic::Ordering::$order
-        }
-    };
-}
-pub(crate) use unless_mutant;
 
 /// Fence A: a waiter calls it after publishing its element and before loading its condition. Matches fence B,
 /// [`fence_before_look`].
@@ -80,7 +62,8 @@ pub(crate) fn fence_before_look() {
 /// already, and so is fence A. Suppose the wake-up were lost: the slot's load reads from before the push, so it
 /// precedes A in S; the waiter's load of the condition, after A, reads from before the change, so A precedes the
 /// change in S; the change precedes the slot's load by program order. That is a cycle, which S cannot have.
-/// loom takes `SeqCst` accesses as `AcqRel`, so there (and only there) it is a fence.
+/// loom takes `SeqCst` accesses as `AcqRel`, so there (and only there) it is a fence. What the language says is checked by
+/// `ci/litmus.py`, for each client with its own orders.
 #[inline]
 pub(crate) fn fence_before_look_seqcst() {
     #[cfg(layby_loom)]

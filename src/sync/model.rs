@@ -33,6 +33,7 @@ pub fn begin() {
     bedroom();
     crate::wait_table::global();
     crate::line::shards();
+    crate::sema::wait_array();
 }
 
 /// Which execution this is.

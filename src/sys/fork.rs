@@ -6,7 +6,7 @@
 //! knows that it is on no chain any more. The same goes for the markers of abandoned tickets: the line that one names may
 //! have lived on such a stack.
 
-use crate::sync::hint;
+use crate::sync::{hint, mutant, unless_mutant};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 #[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
@@ -34,7 +34,7 @@ mod unix {
     #[inline]
     pub(crate) fn watch() {
         // Ordering: relaxed; registering twice only makes a fork count twice.
-        if !WATCHED.load(Ordering::Relaxed) {
+        if !WATCHED.load(Ordering::Relaxed) && !crate::sync::mutant!("forks_unwatched") {
             register();
         }
     }
@@ -94,14 +94,14 @@ impl Generation {
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         // Ordering: acquire; matches the release in `renew`.
-        self.0.load(Ordering::Acquire) == current_word()
+        self.0.load(unless_mutant!("relaxed_is_current", Acquire)) == current_word()
     }
 
     /// Makes the place fit for publishing: a child's first use empties it of what is its parent's.
     #[inline]
     pub(crate) fn enter(&self, empty: impl FnOnce()) {
         watch();
-        if !self.is_current() {
+        if !self.is_current() && !mutant!("no_renewal") {
             self.renew(empty);
             while !self.is_current() {
                 hint::spin_loop();
@@ -114,13 +114,13 @@ impl Generation {
     fn renew(&self, empty: impl FnOnce()) {
         let current = current_word();
         let seen = self.0.load(Ordering::Relaxed);
-        if seen == current || seen == current | RENEWING {
+        if seen == current || seen == current | RENEWING || (seen & RENEWING != 0 && mutant!("waits_for_the_parent")) {
             return;
         }
         if self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             empty();
             // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees it empty.
-            self.0.store(current, Ordering::Release);
+            self.0.store(current, unless_mutant!("relaxed_renewed", Release));
         }
     }
 }

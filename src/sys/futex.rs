@@ -2,6 +2,7 @@
 
 use super::{AtomicU32, Backend, deadline};
 use crate::counters::{self, Event};
+use crate::sync::mutant;
 use core::ptr;
 use std::time::Instant;
 
@@ -21,7 +22,7 @@ impl Backend for Futex {
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
         let at = match deadline.map(deadline::on_monotonic_clock) {
             Some(deadline::OnClock::Passed) => return,
-            Some(deadline::OnClock::At(at)) => Some(at),
+            Some(deadline::OnClock::At(at)) => (!mutant!("futex_knows_no_deadline")).then_some(at),
             Some(deadline::OnClock::BeyondTheClock) | None => None,
         };
         counters::count(Event::SleepCall);
@@ -42,6 +43,9 @@ impl Backend for Futex {
 
     fn wake(word: *const AtomicU32) {
         counters::count(Event::WakeCall);
+        if mutant!("futex_wakes_nobody") {
+            return;
+        }
         // SAFETY: FUTEX_WAKE on a private futex takes the address as a name and does not touch the memory behind it.
         unsafe {
             libc::syscall(libc::SYS_futex, word.addr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);

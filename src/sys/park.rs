@@ -25,11 +25,11 @@ impl Backend for Park {
     const NAME: &'static str = "park";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
-        use crate::sync::atomic::Ordering;
+        use crate::sync::{atomic::Ordering, mutant};
         counters::count(Event::SleepCall);
         // Ordering: relaxed is enough. `validate` runs under the bucket's lock, and so does the notifier's look for
         // sleepers, after it changed the word.
-        let validate = || word.load(Ordering::Relaxed) == expected;
+        let validate = || word.load(Ordering::Relaxed) == expected || mutant!("parks_blindly");
         // SAFETY:
         // - the key is an address that we own for as long as we are parked;
         // - neither closure panics or calls into `parking_lot_core`.
@@ -39,9 +39,11 @@ impl Backend for Park {
     }
 
     fn wake(word: *const AtomicU32) {
+        use crate::sync::mutant;
         use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp};
         counters::count(Event::WakeCall);
-        let ours_only = |token| if token == OURS { FilterOp::Unpark } else { FilterOp::Skip };
+        let ours_only =
+            |token| if token == OURS || mutant!("wakes_foreigners") { FilterOp::Unpark } else { FilterOp::Skip };
         // SAFETY:
         // - the key is only compared; a foreign waiter on the same address does not carry our token and is skipped;
         // - neither closure panics or calls into `parking_lot_core`.

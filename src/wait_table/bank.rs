@@ -1,7 +1,10 @@
 //! Where a table's slots live, in a static or on the heap, and what a table has besides them.
 
 use super::pop_stack::Slot;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{
+    atomic::{AtomicUsize, Ordering},
+    mutant, unless_mutant,
+};
 use crate::sys::fork::Generation;
 
 /// Slots in a static, for a [`WaitTable`](super::WaitTable) that needs no heap: page-aligned, as in the paper.
@@ -91,25 +94,29 @@ impl State {
     /// Makes the slots fit for publishing: a child's first use empties them of its parent's elements.
     #[inline]
     pub(super) fn enter(&self, slots: &[Slot]) {
-        self.generation.enter(|| slots.iter().for_each(Slot::forget_all));
+        self.generation.enter(|| {
+            if !mutant!("keeps_the_parents") {
+                slots.iter().for_each(Slot::forget_all);
+            }
+        });
     }
 
     /// Whether the elements in the slots are this process' own. If they are not, nobody waits.
     #[inline]
     pub(super) fn is_current(&self) -> bool {
-        self.generation.is_current()
+        self.generation.is_current() || mutant!("any_generation_will_do")
     }
 
     /// How many reasons there are, besides waiters, for the table's primitives to leave their fast paths.
     #[inline(always)]
     pub(super) fn alerts(&self) -> usize {
         // Ordering: SeqCst, as the look at a slot.
-        self.alerts.load(Ordering::SeqCst)
+        self.alerts.load(unless_mutant!("relaxed_look_for_alerts", SeqCst))
     }
 
     pub(super) fn raise_alert(&self) {
         // Ordering: SeqCst; in one order with the looks.
-        self.alerts.fetch_add(1, Ordering::SeqCst);
+        self.alerts.fetch_add(1, unless_mutant!("relaxed_raise", SeqCst));
     }
 
     pub(super) fn lower_alert(&self) {

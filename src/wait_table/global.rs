@@ -1,7 +1,7 @@
 //! The one static table, and the functions that use it.
 
 use super::{Armed, Key, WaitOutcome, WaitTable};
-use crate::sync::{fence_before_look, fence_before_look_seqcst, world_static};
+use crate::sync::{fence_before_look, fence_before_look_seqcst, mutant, world_static};
 use crate::sys::Native;
 use std::time::{Duration, Instant};
 
@@ -117,7 +117,9 @@ pub fn location_wait_deadline(key: impl Into<Key>, deadline: Instant) -> WaitOut
 /// [`WaitTable::wake_all`].
 #[inline]
 pub fn location_wake_all(key: impl Into<Key>) -> usize {
-    fence_before_look();
+    if !mutant!("no_location_wake_fence") {
+        fence_before_look();
+    }
     wake_looked_at(key.into().hash())
 }
 
@@ -125,7 +127,9 @@ pub fn location_wake_all(key: impl Into<Key>) -> usize {
 /// read-modify-write. See [`WaitTable::wake_all_seqcst`].
 #[inline]
 pub fn location_wake_all_seqcst(key: impl Into<Key>) -> usize {
-    fence_before_look_seqcst();
+    if !mutant!("no_location_wake_seqcst_fence") {
+        fence_before_look_seqcst();
+    }
     wake_looked_at(key.into().hash())
 }
 
@@ -174,5 +178,5 @@ pub fn arm(key: impl Into<Key>) -> Armed {
 
 #[inline(always)]
 fn wake_looked_at(hash: u32) -> usize {
-    if Global::look(hash) == 0 { 0 } else { global().wake_waiters(hash) }
+    if Global::look(hash) == 0 || mutant!("location_wakes_nobody") { 0 } else { global().wake_waiters(hash) }
 }

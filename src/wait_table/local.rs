@@ -63,7 +63,8 @@ impl Local {
     /// Whether the element is published on this slot for this key: on its chain, or notified since.
     fn is_at(&self, slot: &Slot, key: Key) -> bool {
         self.place.get().is_some_and(|place| {
-            ptr::eq(place.slot, slot) && place.key == key && place.generation == fork::generation()
+            let of_this_process = place.generation == fork::generation() || mutant!("waits_for_the_parents_place");
+            ptr::eq(place.slot, slot) && (place.key == key || mutant!("any_place_will_do")) && of_this_process
         })
     }
 
@@ -85,7 +86,9 @@ impl Local {
         // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor gets it off
         // before its memory goes.
         unsafe { slot.push(&self.element) };
-        fence_after_publish();
+        if !mutant!("no_lingering_fence") {
+            fence_after_publish();
+        }
     }
 
     /// Waits on the published element.
@@ -105,7 +108,7 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
-        if !process_exit::others_were_killed() {
+        if !process_exit::others_were_killed() && !mutant!("exits_unsettled") {
             self.settle();
         }
     }

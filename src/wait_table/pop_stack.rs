@@ -93,7 +93,7 @@ impl Slot {
     #[inline]
     pub(super) fn look(&self) -> usize {
         // Ordering: SeqCst, for the notifier that has no fence of its own; see `sync::fence_before_look_seqcst`.
-        self.head.load(Ordering::SeqCst).addr()
+        self.head.load(unless_mutant!("relaxed_look", SeqCst)).addr()
     }
 
     /// Forgets all elements: those of a parent process, which do not exist in this one.
@@ -111,8 +111,8 @@ impl Slot {
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         // Ordering: release; matches the acquire in `detach_all` and `try_pick`: the element's fields are visible to
         // whoever takes it, those of the elements below too (a read-modify-write continues their release sequence).
-        // SeqCst for the sake of notifiers without a fence of their own.
-        let order = unless_mutant!("relaxed_push", SeqCst);
+        // That a notifier without a fence of its own sees the element is fence A's work, which follows (ci/litmus.py).
+        let order = unless_mutant!("relaxed_push", Release);
         loop {
             // Ordering: relaxed; released by the compare-and-swap.
             element.succ.store(seen.top(), Ordering::Relaxed);
@@ -197,11 +197,12 @@ impl Picked<'_> {
             .chain
             .iter()
             .filter(|element| label_in_hand(element).is_some_and(|label| is_of_key(label) && label.selectable))
-            .last()
+            .reduce(|younger, older| if mutant!("wakes_the_youngest") { younger } else { older })
             .map_or(ptr::null(), ptr::from_ref);
         self.take_if(|element| {
             ptr::eq(element, oldest)
-                || label_in_hand(element).is_some_and(|label| is_of_key(label) && !label.selectable)
+                || label_in_hand(element)
+                    .is_some_and(|label| is_of_key(label) && !label.selectable && !mutant!("one_is_enough"))
         })
     }
 

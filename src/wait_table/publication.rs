@@ -42,7 +42,9 @@ pub(super) fn published<B: Backend, R>(
     // `Published` is dropped and has got it off the chain. It is a local of a function that is not `async` and was not
     // moved since, so it has an address of its own.
     unsafe { slot.push(&element) };
-    fence_after_publish();
+    if !mutant!("no_stack_fence") {
+        fence_after_publish();
+    }
     let result = during(&published);
     drop(published);
     (result, element.is_notified())
@@ -61,7 +63,7 @@ pub(super) struct Published<'a, B: Backend> {
 impl<B: Backend> Published<'_, B> {
     /// Waits until notified or until the deadline has passed. Returns at once in the child of a fork.
     pub(super) fn wait(&self, deadline: Option<Instant>, may_spin: bool) {
-        if self.generation == fork::generation() {
+        if self.generation == fork::generation() || mutant!("waits_where_the_parent_did") {
             self.waited.set(true);
             counters::count(Event::Wait);
             self.element.wait::<B>(deadline, may_spin);
@@ -104,7 +106,7 @@ impl<B: Backend> Drop for Published<'_, B> {
 /// | in a picker's hands | try again; if that takes too long, ask for a flush, and wait for the gate |
 /// | of a parent process | done: its chain is not ours |
 pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u32) {
-    if generation != fork::generation() {
+    if generation != fork::generation() && !mutant!("withdraws_from_the_parent") {
         return;
     }
     for _ in 0..PATIENCE {

@@ -197,7 +197,9 @@ impl<B: Backend> WaitTable<B> {
     /// [`Park`](crate::sys::Park), if somebody sleeps).
     #[inline]
     pub fn wake_all(&self, key: impl Into<Key>) -> usize {
-        fence_before_look();
+        if !mutant!("no_wake_all_fence") {
+            fence_before_look();
+        }
         self.wake_slot(key.into().hash())
     }
 
@@ -205,7 +207,9 @@ impl<B: Backend> WaitTable<B> {
     /// read-modify-write. With a weaker change a wake-up can be lost.
     #[inline]
     pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
-        fence_before_look_seqcst();
+        if !mutant!("no_wake_all_seqcst_fence") {
+            fence_before_look_seqcst();
+        }
         self.wake_slot(key.into().hash())
     }
 
@@ -216,7 +220,9 @@ impl<B: Backend> WaitTable<B> {
     /// nobody is woken whose ticket is not among them. The location is not read: it may be gone.
     #[inline]
     pub fn wake_tickets_seqcst<T: ?Sized>(&self, location: *const T, tickets: RangeInclusive<u64>) -> usize {
-        fence_before_look_seqcst();
+        if !mutant!("no_wake_tickets_fence") {
+            fence_before_look_seqcst();
+        }
         let more_than_slots = tickets.end().saturating_sub(*tickets.start()) >= self.slots() as u64;
         if more_than_slots {
             return self.wake_among_all(location, &tickets);
@@ -224,12 +230,16 @@ impl<B: Backend> WaitTable<B> {
         // All looks first, folded into one branch: most often nobody waits.
         let hash = |ticket| Key::ticket_at(location, ticket).hash();
         let someone = tickets.clone().fold(0, |seen, ticket| seen | self.look(hash(ticket)));
-        if someone == 0 { 0 } else { tickets.map(|ticket| self.wake_slot(hash(ticket))).sum() }
+        if someone == 0 || mutant!("few_tickets_wake_nobody") {
+            0
+        } else {
+            tickets.map(|ticket| self.wake_slot(hash(ticket))).sum()
+        }
     }
 
     #[cold]
     fn wake_among_all<T: ?Sized>(&self, location: *const T, tickets: &RangeInclusive<u64>) -> usize {
-        let occupied = self.occupied_slots();
+        let occupied = self.occupied_slots().filter(|_| !mutant!("many_tickets_wake_nobody"));
         occupied.map(|(_, slot)| wake_those::<B>(slot, |key| key.is_among(location, tickets))).sum()
     }
 
@@ -278,7 +288,9 @@ impl<B: Backend> WaitTable<B> {
     /// another thread changes the same chain at the same time, and never nobody when somebody waits.
     pub fn wake_one(&self, key: impl Into<Key>) -> usize {
         let key = key.into();
-        fence_before_look();
+        if !mutant!("no_wake_one_fence") {
+            fence_before_look();
+        }
         let slot = self.slot(key.hash());
         if slot.look() == 0 || !self.state.is_current() { 0 } else { wake_one_of::<B>(slot, key) }
     }

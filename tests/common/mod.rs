@@ -46,15 +46,18 @@ pub(crate) fn soak_duration() -> Duration {
 #[must_use = "the watchdog is disarmed when it is dropped"]
 pub(crate) struct Watchdog(#[allow(dead_code, reason = "its end is the signal")] mpsc::Sender<()>);
 
-/// Far longer than any test takes on any machine.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// How long a watchdog waits: far longer than any test takes on any machine, unless the environment says otherwise.
+fn patience() -> Duration {
+    let seconds = std::env::var("LAYBY_TEST_PATIENCE")
+        .map_or(180, |seconds| seconds.parse().expect("LAYBY_TEST_PATIENCE must be a number of seconds"));
+    Duration::from_secs(seconds) * u32::try_from(divisor()).unwrap_or(u32::MAX)
+}
 
 pub(crate) fn watchdog() -> Watchdog {
     let (disarm, disarmed) = mpsc::channel();
     let test = thread::current().name().unwrap_or("a test").to_owned();
     thread::spawn(move || {
-        let patience = PATIENCE * u32::try_from(divisor()).unwrap_or(u32::MAX);
-        if disarmed.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+        if disarmed.recv_timeout(patience()) == Err(RecvTimeoutError::Timeout) {
             eprintln!("{test} hangs: a lost wake-up, or an assertion failed while others waited (see --nocapture)");
             std::process::abort();
         }

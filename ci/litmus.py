@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Litmus tests: each pair of the protocols reduced to its core, judged by the language's memory model (memory_model.py).
+
+loom takes SeqCst accesses for acquire and release, and hardware is stronger than the language. Here nothing is: for each
+test every execution that C++20 (and so Rust) allows is enumerated, and none has the forbidden outcome.
+
+The orders are not written here. `o('name')` reads the one that the source has in `unless_mutant!("name", …)`, `f('name')`
+that of the fence which the mutant of that name leaves out; so a weaker order in the source fails here. And each order is
+shown to be needed: with a weaker one in its place (the first that does is printed) the forbidden outcome must be allowed,
+unless the test says that the order is `spare`, which must be true as well.
+
+  ci/litmus.py                    all tests, and their twins
+  ci/litmus.py TEST MUTANT        one test with that order relaxed: fails if it is caught
+"""
+
+import re
+import sys
+import time
+from pathlib import Path
+
+from memory_model import executions, fence, load, store, update
+
+SOURCE = '\n'.join(path.read_text() for path in sorted(Path(__file__).parent.parent.joinpath('src').rglob('*.rs')))
+# From the strongest to none at all: a fence that is relaxed does nothing.
+WEAKER = {
+    'R': ['SeqCst', 'Acquire', 'Relaxed'],
+    'W': ['SeqCst', 'Release', 'Relaxed'],
+    'U': ['SeqCst', 'AcqRel', 'Acquire', 'Release', 'Relaxed'],
+    'F': ['SeqCst', 'AcqRel', 'Relaxed'],
+}
+
+
+class Named(str):
+    """An order that has a name in the source."""
+
+
+def named(name, pattern):
+    found = set(re.findall(pattern, SOURCE))
+    if len(found) != 1:
+        sys.exit(f'the source has {len(found)} orders named {name}')
+    order = Named(found.pop())
+    order.name = name
+    return order
+
+
+def o(name):
+    return named(name, rf'unless_mutant!\("{name}", (\w+)\)')
+
+
+def f(name):
+    return named(name, rf'mutant!\("{name}"\) {{\s*fence\(Ordering::(\w+)\)')
+
+
+def add(n=1):
+    return lambda value: value + n
+
+
+def swap(expected, new):
+    """A compare-and-swap that succeeds."""
+    return lambda value: new if value == expected else None
+
+
+# The two halves of the wait table: src/wait_table/mod.rs, "The protocol".
+def publish():
+    return [update('slot', add(), o('relaxed_push')), fence(f('no_publish_fence'))]
+
+
+def look(order='relaxed_look'):
+    return load('slot', o(order))
+
+
+PUSH_IS_SPARE = {'relaxed_push'}
+
+
+def waits_and_wakes():
+    """A condition is changed while a waiter is published: one of them sees the other."""
+    x0 = dict(slot=0, x=0)
+    # WaitTable::wait_until against wake_all, after a plain store; also WaitPoint::commit against notify, and Condvar.
+    yield ('wait_against_wake', x0,
+           [publish() + [load('x', 'Relaxed')], [store('x', 1, 'Relaxed'), fence(f('no_look_fence')), look()]],
+           lambda r: r[0, 2] == 0 and r[1, 2] == 0, {'relaxed_push', 'relaxed_look'})
+    # WaitPoint::prepare against WaitPoint::announce: the word is the point's own.
+    yield ('prepare_against_announce', dict(point=0, x=0),
+           [[update('point', add(), 'Relaxed'), fence(f('no_publish_fence')), load('x', 'Relaxed')],
+            [store('x', 1, 'Relaxed'), fence(f('no_look_fence')), load('point', 'Relaxed')]],
+           lambda r: r[0, 2] == 0 and r[1, 2] == 0, set())
+    # The forms without fence B: WaitTable::wake_all_seqcst after a SeqCst change of the caller's.
+    for name, change in [('store', store('x', 1, 'SeqCst')), ('update', update('x', add(), 'SeqCst'))]:
+        yield (f'wake_after_a_seqcst_{name}', x0, [publish() + [load('x', 'Relaxed')], [change, look()]],
+               lambda r: r[0, 2] == 0 and r[1, 1] == 0, PUSH_IS_SPARE)
+    # T2 of src/line/mod.rs, EventCount::await_at_least against advance and close, the listings' takes against posts.
+    for name, change, check in [
+        ('conservative_post', update('x', add(), o('relaxed_conservative_grant')), 'relaxed_is_granted'),
+        ('hand_over', store('x', 1, o('relaxed_hand_over')), 'relaxed_is_granted'),
+        ('pass_over', update('x', add(), o('relaxed_pass_over')), 'relaxed_is_granted'),
+        ('post_of_many', update('x', add(), o('relaxed_grant_of_many')), 'relaxed_is_granted'),
+        ('advance', update('x', add(), o('relaxed_add')), 'relaxed_count'),
+        ('close', update('x', add(8), o('relaxed_close')), 'relaxed_count'),
+        ('listing_3', update('x', add(), o('relaxed_listing_grant')), 'relaxed_surplus'),
+    ]:
+        yield (f'wait_against_{name}', x0, [publish() + [load('x', o(check))], [change, look()]],
+               lambda r: r[0, 2] == 0 and r[1, 1] == 0, PUSH_IS_SPARE | {check})
+    # RawMutex: may_sleep against release, which looks only if it finds WAITERS (2) beside LOCKED (1).
+    yield ('may_sleep_against_release', dict(slot=0, state=1),
+           [publish() + [update('state', lambda state: state | 2 if state & 1 else state, 'Relaxed')],
+            [update('state', add(-1), o('relaxed_release'), lambda state: state != 1), fence(f('no_look_fence')), look()]],
+           lambda r: r[0, 2] & 1 and r.get((1, 2), 0) == 0, {'relaxed_push', 'relaxed_release', 'relaxed_look'})
+
+
+def lines():
+    """src/line: tickets, grants and markers."""
+    t0 = dict(ticket=0, grant=0)
+    # T1: Line::draw and the check that follows, against Line::post.
+    yield ('take_against_post', t0,
+           [[update('ticket', add(), o('relaxed_draw')), load('grant', o('relaxed_is_granted'))],
+            [update('grant', add(), o('relaxed_grant')), load('ticket', o('relaxed_is_drawn'))]],
+           lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
+    # The same in the listings: Tickets::draw, surplus, grant and is_drawn.
+    yield ('listing_2_take_against_post', t0,
+           [[update('ticket', add(), o('relaxed_listing_draw')), load('grant', o('relaxed_surplus'))],
+            [update('grant', add(), o('relaxed_listing_grant')), load('ticket', o('relaxed_listing_is_drawn'))]],
+           lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
+    # M1: a marker against a grant. Abandoned::publish and settle's S5, against a post and Line::after_grant.
+    m0 = dict(grant=0, ticket=2, alerts=0, cell=0, more=0)
+    marker = [update('alerts', add(), o('relaxed_raise')), store('cell', 1, o('relaxed_fill'))]
+    find = [load('alerts', o('relaxed_look_for_alerts'), lambda alerts: alerts), load('cell', o('relaxed_look_at_cell'))]
+    for name in ['grant', 'conservative_grant', 'grant_of_many', 'pass_over']:
+        yield (f'marker_against_{name}', m0,
+               [marker + [load('grant', o('relaxed_is_granted'))], [update('grant', add(), o(f'relaxed_{name}'))] + find],
+               lambda r: r[0, 2] == 0 and r.get((1, 2), 0) == 0, set())
+    yield ('marker_against_hand_over', m0,
+           [marker + [load('grant', o('relaxed_is_granted'))], [store('grant', 1, o('relaxed_hand_over'))] + find],
+           lambda r: r[0, 2] == 0 and r.get((1, 2), 0) == 0, set())
+    # M2: a marker against the end of the line. settle's S5 and S2.
+    yield ('marker_against_give_back', m0,
+           [marker + [load('ticket', o('relaxed_is_last'))], [update('ticket', swap(2, 1), o('relaxed_give_back'))] + find],
+           lambda r: r[0, 2] == 2 and r.get((1, 2), 0) == 0, set())
+    # A marker in a block that is new: Block::fill against Block::next.
+    yield ('new_block_against_grant', m0,
+           [[store('more', 1, o('relaxed_has_more')), store('cell', 1, o('relaxed_fill')),
+             load('grant', o('relaxed_is_granted'))],
+            [update('grant', add(), o('relaxed_grant')), load('more', o('relaxed_look_for_more'), lambda more: more),
+             load('cell', o('relaxed_look_at_cell'))]],
+           lambda r: r[0, 2] == 0 and r.get((1, 2), 0) == 0, set())
+    # A cell of markers: who finds it full finds its fields. Cell::try_fill against Cell::look.
+    yield ('cell_carries_its_fields', dict(cell=0, field=0),
+           [[store('field', 1, 'Relaxed'), store('cell', 1, o('relaxed_fill'))],
+            [load('cell', o('relaxed_look_at_cell'), lambda cell: cell), load('field', 'Relaxed')]],
+           lambda r: r.get((1, 1)) == 0, set())
+    # Who has taken a marker out has read its fields, and not those that were written when the cell was claimed again.
+    yield ('cell_is_used_again', dict(cell=1, field=1),
+           [[load('field', 'Relaxed'), update('cell', swap(1, 2), o('relaxed_take_out'))],
+            [update('cell', swap(2, 3), o('relaxed_claim')), store('field', 2, 'Relaxed')]],
+           lambda r: r[0, 0] == 2, set())
+
+
+def carriers():
+    """What was written before is seen by who is let go."""
+    d0 = dict(x=0, data=0)
+    for name, change, check in [
+        ('post', update('x', add(), o('relaxed_grant')), o('relaxed_is_granted')),
+        ('conservative_post', update('x', add(), o('relaxed_conservative_grant')), o('relaxed_is_granted')),
+        ('post_of_many', update('x', add(), o('relaxed_grant_of_many')), o('relaxed_is_granted')),
+        ('hand_over', store('x', 1, o('relaxed_hand_over')), o('relaxed_is_granted')),
+        ('listing_1', update('x', add(), o('relaxed_listing_grant')), o('relaxed_surplus')),
+        ('advance', update('x', add(), o('relaxed_add')), o('relaxed_count')),
+        ('close', update('x', add(8), o('relaxed_close')), o('relaxed_count')),
+        ('draw', update('x', add(), o('relaxed_add_if')), o('relaxed_peek')),
+        ('renewal', store('x', 1, o('relaxed_renewed')), o('relaxed_is_current')),
+        ('gate', update('x', add(), o('relaxed_notify')), o('relaxed_is_notified')),
+    ]:
+        yield (f'{name}_carries', d0,
+               [[store('data', 1, 'Relaxed'), change], [load('x', check, lambda x: x), load('data', 'Relaxed')]],
+               lambda r: r.get((1, 1)) == 0, set())
+    for name in ['lock', 'barge', 'lock_at_deadline']:
+        yield (f'release_and_{name}', dict(state=1, data=0),
+               [[store('data', 1, 'Relaxed'), update('state', add(-1), o('relaxed_release'))],
+                [update('state', swap(0, 1), o(f'relaxed_{name}')), load('data', 'Relaxed')]],
+               lambda r: r[1, 1] == 0, set())
+
+
+def arrays():
+    """src/sema/array.rs: buckets."""
+    b0 = dict(sequence=0, sleepers=0, grant=0)
+    # WaitBucket::wait_for_change against change.
+    yield ('sleeper_against_change', b0,
+           [[update('sleepers', add(), o('relaxed_sleepers')), load('sequence', o('relaxed_sequence'))],
+            [update('sequence', add(), o('relaxed_change')), load('sleepers', o('relaxed_look_for_sleepers'))]],
+           lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
+    # Who has seen the change sees the grant: TwaArraySemaphore::take reads the sequence first.
+    yield ('sequence_carries_the_grant', b0,
+           [[update('grant', add(), o('relaxed_listing_grant')), update('sequence', add(), o('relaxed_change'))],
+            [load('sequence', o('relaxed_sequence')), load('grant', o('relaxed_surplus'))]],
+           lambda r: r[1, 0] == 1 and r[1, 1] == 0, {'relaxed_listing_grant', 'relaxed_surplus'})
+
+
+def classics():
+    """Programs from the literature, with the verdict that is known: the checker itself can be wrong."""
+    def buffering(first, second, between=()):
+        return [[store('x', 1, first), *between, load('y', second)], [store('y', 1, first), *between, load('x', second)]]
+
+    def passing(release, acquire):
+        return [[store('x', 1, 'Relaxed'), store('y', 1, release)], [load('y', acquire), load('x', 'Relaxed')]]
+
+    def loads(order):
+        return [[load('x', order), store('y', 1, 'Relaxed')], [load('y', order), store('x', 1, 'Relaxed')]]
+
+    def readers(order):
+        return [[store('x', 1, 'SeqCst')], [store('y', 1, 'SeqCst')],
+                [load('x', order), load('y', order)], [load('y', order), load('x', order)]]
+
+    both_old = (lambda r: r[0, 1] == r[1, 1] == 0, lambda r: r[0, 2] == r[1, 2] == 0)
+    stale = lambda r: r[1, 0] == 1 and r[1, 1] == 0
+    disagree = lambda r: (r[2, 0], r[2, 1], r[3, 0], r[3, 1]) == (1, 0, 1, 0)
+    yield 'store buffering, SeqCst', buffering('SeqCst', 'SeqCst'), both_old[0], False
+    yield 'store buffering, release and acquire', buffering('Release', 'Acquire'), both_old[0], True
+    yield 'store buffering, fences', buffering('Relaxed', 'Relaxed', [fence('SeqCst')]), both_old[1], False
+    yield 'store buffering, weak fences', buffering('Relaxed', 'Relaxed', [fence('AcqRel')]), both_old[1], True
+    yield 'message passing', passing('Release', 'Acquire'), stale, False
+    yield 'message passing, relaxed', passing('Relaxed', 'Acquire'), stale, True
+    yield 'load buffering, relaxed', loads('Relaxed'), lambda r: r[0, 0] == r[1, 0] == 1, True
+    yield 'independent reads, SeqCst', readers('SeqCst'), disagree, False
+    yield 'independent reads, acquire', readers('Acquire'), disagree, True
+    yield ('reads of one location', [[store('x', 1, 'Relaxed')], [load('x', 'Relaxed'), load('x', 'Relaxed')]],
+           stale, False)
+    yield ('release sequence through an update', [[store('x', 1, 'Relaxed'), store('y', 1, 'Release')],
+           [update('y', swap(1, 2), 'Relaxed')], [load('y', 'Acquire'), load('x', 'Relaxed')]],
+           lambda r: r[2, 0] == 2 and r[2, 1] == 0, False)
+    # Lahav et al., "Repairing sequential consistency in C/C++11": allowed since C++20.
+    yield ('Z6.U', [[store('x', 1, 'SeqCst'), store('y', 1, 'Release')], [update('y', add(), 'SeqCst'), load('y', 'Relaxed')],
+                    [store('y', 3, 'SeqCst'), load('x', 'SeqCst')]],
+           lambda r: (r[1, 0], r[1, 1], r[2, 1]) == (1, 3, 0), True)
+
+
+TESTS = [*waits_and_wakes(), *lines(), *carriers(), *arrays()]
+
+
+def is_possible(test, replaced=None, by=None):
+    _, initial, threads, forbidden, _ = test
+    threads = [[step | dict(order=by) if getattr(step['order'], 'name', None) == replaced and replaced else step
+                for step in thread] for thread in threads]
+    return any(forbidden(reads) for reads in executions(initial, threads))
+
+
+def judge(test):
+    """Complaints about a test, and of its orders those that allow the outcome when they are weaker."""
+    name, spare = test[0], test[4]
+    if is_possible(test):
+        return [f'{name}: THE FORBIDDEN OUTCOME IS ALLOWED'], []
+    complaints, needed = [], []
+    steps = {step['order'].name: step for thread in test[2] for step in thread if isinstance(step['order'], Named)}
+    for order, step in steps.items():
+        ladder = WEAKER[step['kind']]
+        weaker = ladder[ladder.index(step['order']) + 1:]
+        enough_to_fail = next((weaker for weaker in weaker if is_possible(test, order, weaker)), None)
+        if enough_to_fail:
+            needed.append(f'{order} ({enough_to_fail})')
+        if bool(enough_to_fail) == (order in spare):
+            complaints.append(f'{name}: {order} ' + ('IS NOT SPARE' if enough_to_fail else 'IS NOT NEEDED'))
+    if not needed:
+        complaints.append(f'{name}: NO TWIN FAILS')
+    return complaints, needed
+
+
+def main():
+    if len(sys.argv) == 3:
+        test = next(test for test in TESTS if test[0] == sys.argv[1])
+        return 101 if is_possible(test, sys.argv[2], 'Relaxed') else 0
+    start, bad = time.monotonic(), 0
+    for name, threads, outcome, verdict in classics():
+        right = any(outcome(reads) for reads in executions(dict(x=0, y=0), threads)) == verdict
+        bad += not right
+        print(f'{name}: ' + ('allowed' if verdict else 'forbidden') + (', as is known' if right else ': THE CHECKER IS WRONG'))
+    for test in TESTS:
+        complaints, needed = judge(test)
+        bad += len(complaints)
+        print(f'{test[0]}: forbidden; allowed with a weaker ' + ', '.join(needed) if not complaints else
+              '\n'.join(complaints), flush=True)
+    print(f'{len(TESTS)} tests, {time.monotonic() - start:.1f} s')
+    return bool(bad)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,101 @@
+//! The waiter of a barging mutex that has been overtaken for long enough: the next release is for it alone.
+//! It knows by its backend's calls when the waiter sleeps, so its tests run one at a time.
+
+#![cfg(not(any(layby_loom, layby_shuttle)))]
+
+mod common;
+
+use common::{counting_backend, eventually, watchdog};
+use layby::mutex::RawMutex;
+use layby::wait_table::{Home, Slots, WaitTable};
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+use std::thread;
+use std::time::Duration;
+
+counting_backend!(Counting);
+
+struct OfOurOwn;
+
+impl Home for OfOurOwn {
+    type Backend = Counting;
+
+    fn table() -> &'static WaitTable<Counting> {
+        static SLOTS: Slots<64> = Slots::new();
+        static TABLE: WaitTable<Counting> = WaitTable::from_slots(&SLOTS);
+        &TABLE
+    }
+}
+
+/// One test at a time: they share the backend's count.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Longer than a waiter lets itself be overtaken.
+const LONG_ENOUGH: Duration = Duration::from_millis(3);
+
+/// Has a waiter sleep, wakes it too late, and barges in before it: now it starves. Then runs `meanwhile`, with the mutex locked.
+/// `false` if the waiter was faster; the mutex is then unlocked.
+fn with_a_starving(waiter: impl FnOnce() + Send, mutex: &RawMutex<OfOurOwn>, meanwhile: impl FnOnce()) -> bool {
+    let slept = Counting::waits().get();
+    mutex.acquire();
+    thread::scope(|s| {
+        let waiter = s.spawn(waiter);
+        eventually(|| Counting::waits().get() > slept || waiter.is_finished());
+        thread::sleep(LONG_ENOUGH);
+        mutex.release();
+        if !mutex.try_acquire() {
+            return false;
+        }
+        // Overtaken: it sleeps again, and says that it starves before it does.
+        eventually(|| Counting::waits().get() > slept + 1 || waiter.is_finished());
+        let starves = !waiter.is_finished();
+        if starves {
+            meanwhile()
+        } else {
+            mutex.release()
+        }
+        starves
+    })
+}
+
+#[test]
+fn the_starving_one_is_not_overtaken() {
+    let (_watchdog, _alone) = (watchdog(), ALONE.lock());
+    let mutex = &RawMutex::new_in();
+    eventually(|| {
+        let served = AtomicBool::new(false);
+        let lock = || {
+            mutex.acquire();
+            served.store(true, Ordering::SeqCst);
+            mutex.release();
+        };
+        with_a_starving(lock, mutex, || {
+            mutex.release();
+            eventually(|| mutex.try_acquire());
+            assert!(served.load(Ordering::SeqCst), "the starving one was overtaken");
+            mutex.release();
+        })
+    });
+}
+
+/// The lock is not kept for a starving one that has given up.
+#[test]
+fn a_starving_one_that_gives_up_leaves_no_mark() {
+    let (_watchdog, _alone) = (watchdog(), ALONE.lock());
+    let mutex = &RawMutex::new_in();
+    eventually(|| {
+        let gave_up = AtomicBool::new(false);
+        let lock_in_time = || match mutex.acquire_timeout(10 * LONG_ENOUGH) {
+            true => mutex.release(),
+            false => gave_up.store(true, Ordering::SeqCst),
+        };
+        with_a_starving(lock_in_time, mutex, || {
+            eventually(|| gave_up.load(Ordering::SeqCst));
+            mutex.release();
+            assert!(mutex.try_acquire(), "it is marked for one who has left");
+            mutex.release();
+        })
+    });
+}
