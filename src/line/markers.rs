@@ -30,7 +30,7 @@ use crate::sync::{
 };
 use crate::sys::fork::Generation;
 use core::iter;
-use std::sync::OnceLock;
+use once_cell::race::OnceBox;
 
 /// Tickets without an owner, from `first` to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,16 +141,18 @@ const CELLS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 15 };
 /// Cells, and more cells once they have all been taken.
 struct Block {
     cells: [Cell; CELLS],
-    more: OnceLock<Box<Block>>,
+    /// Of threads that make one at the same time, one wins. Not std's `OnceLock`, where the others wait for it: a child that
+    /// was forked meanwhile would wait for ever.
+    more: OnceBox<Block>,
     /// Not 0 once there is more. Whether a look goes on to the next block is part of the look of pairs M1 and M2, and
-    /// must be in one order with the looker's change; the `OnceLock`'s own acquire is not.
+    /// must be in one order with the looker's change; the `OnceBox`' own acquire is not.
     has_more: AtomicUsize,
 }
 
 impl Block {
     const_outside_models! {
         fn new() -> Self {
-            Self { cells: cells(), more: OnceLock::new(), has_more: AtomicUsize::new(0) }
+            Self { cells: cells(), more: OnceBox::new(), has_more: AtomicUsize::new(0) }
         }
     }
 
@@ -168,7 +170,7 @@ impl Block {
         // Ordering: SeqCst, as the look at a cell. Acquires `more`.
         let has_more =
             self.has_more.load(unless_mutant!("relaxed_look_for_more", SeqCst)) != 0 && !mutant!("no_look_at_more");
-        if has_more { self.more.get().map(Box::as_ref) } else { None }
+        if has_more { self.more.get() } else { None }
     }
 
     fn all_cells(&self) -> impl Iterator<Item = &Cell> {
@@ -251,7 +253,7 @@ world_static! {
     }
 }
 
-/// A shard whose blocks are made in advance, for a model has few threads, and loom does not know that a `OnceLock` makes
+/// A shard whose blocks are made in advance, for a model has few threads, and loom does not know that a `OnceBox` makes
 /// visible what it holds.
 #[cfg(any(layby_loom, layby_shuttle))]
 fn shard_with_blocks() -> Shard {
