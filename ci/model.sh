@@ -26,6 +26,8 @@ export CARGO_PROFILE_RELEASE_DEBUG=0
 # ordinary tests have watchdogs, which are less patient here.
 mutant_seconds=300
 watchdog_seconds=10
+# Of random programs more than without a mutant, of which now and then none meets it.
+mutant_programs=400000
 
 in_world() { # loom, shuttle or real; cargo arguments…
     world=$1
@@ -121,8 +123,8 @@ run_mutant() { # mutant, test file, test
     if test "$2" = litmus; then
         python3 ci/litmus.py "$3" "$1" >"$log" 2>&1 || status=$?
     else
-        LAYBY_MUTANT=$1 LAYBY_TEST_PATIENCE=$watchdog_seconds timeout "$mutant_seconds" "$binary" --exact "$3" >"$log" 2>&1 ||
-            status=$?
+        LAYBY_MUTANT=$1 LAYBY_TEST_PATIENCE=$watchdog_seconds LAYBY_FUZZ_PROGRAMS=$mutant_programs \
+            timeout "$mutant_seconds" "$binary" --exact "$3" >"$log" 2>&1 || status=$?
         grep -q '^running 1 test' "$log" || status="no such test"
     fi
     # 101: a test failed. 134: loom's deadlock, found while destructors ran, or a watchdog. 139: a chain that is not ours was
