@@ -19,5 +19,7 @@ pub use wait_table::{
     wait_until_timeout, waiters,
 };
 
+#[cfg(layby_coherence)]
+pub use sync::coherence;
 #[cfg(any(layby_loom, layby_shuttle))]
 pub use sync::model;

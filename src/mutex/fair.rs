@@ -8,6 +8,7 @@
 
 use crate::line::{Line, Word};
 use crate::sync::const_outside_models;
+use crate::sys::deadline;
 use crate::wait_table::{Global, Home};
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -58,7 +59,7 @@ impl<H: Home> RawFairMutex<H> {
     /// for ever.
     #[inline]
     pub fn acquire_timeout(&self, timeout: Duration) -> Option<Ticket> {
-        self.line.take_until(1, Instant::now().checked_add(timeout)).map(Ticket)
+        self.line.take_until(1, deadline::after(timeout)).map(Ticket)
     }
 
     /// Locks if that is possible at once.

@@ -1,7 +1,8 @@
 //! The one place that names `std`, `loom` or `shuttle` concurrency.
 //!
-//! Everything else in the crate takes its atomics, cells, thread-locals and hints from here, so that
-//! `--cfg layby_loom` and `--cfg layby_shuttle` put the very same code into a model checker's world.
+//! Everything else in the crate takes its atomics, cells, thread-locals, hints and clock from here, so that
+//! `--cfg layby_loom` and `--cfg layby_shuttle` put the very same code into a model checker's world, and
+//! `--cfg layby_coherence` on a virtual machine of many CPUs that counts what its caches do.
 //!
 //! # The fence pair
 //!
@@ -11,24 +12,42 @@
 
 #![allow(unsafe_code)]
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
 #[path = "std_world.rs"]
+mod world;
+
+#[cfg(layby_coherence)]
+#[path = "coherence_world.rs"]
 mod world;
 
 #[cfg(any(layby_loom, layby_shuttle))]
 #[path = "model_world.rs"]
 mod world;
 
-#[cfg(not(layby_loom))]
+#[cfg(not(any(layby_loom, layby_coherence)))]
 pub(crate) mod unchecked_cell;
 
-pub(crate) use world::{atomic, cell, const_outside_models, hint, thread, world_static, world_thread_local};
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+mod real_statics;
 
+pub(crate) use world::{atomic, cell, hint, now, thread, unchecked_atomic, world_thread_local};
+
+#[cfg(not(any(layby_loom, layby_shuttle)))]
+pub(crate) use real_statics::{const_outside_models, world_static};
 #[cfg(any(layby_loom, layby_shuttle))]
-pub(crate) use world::checker;
+pub(crate) use world::{checker, const_outside_models, world_static};
 
 #[cfg(any(layby_loom, layby_shuttle))]
 pub mod model;
+
+#[cfg(layby_coherence)]
+pub mod coherence;
+
+/// How a thread sleeps in a world without an operating system.
+#[cfg(layby_coherence)]
+pub(crate) use coherence as bedroom;
+#[cfg(any(layby_loom, layby_shuttle))]
+pub(crate) use model as bedroom;
 
 pub(crate) mod mutants;
 pub(crate) use mutants::{mutant, unless_mutant};

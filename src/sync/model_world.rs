@@ -18,12 +18,20 @@ pub(crate) mod atomic {
     pub(crate) use super::checker::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 }
 
+pub(crate) mod unchecked_atomic {
+    pub(crate) use core::sync::atomic::AtomicUsize;
+}
+
 pub(crate) mod hint {
     pub(crate) use super::checker::hint::spin_loop;
 }
 
 pub(crate) mod thread {
     pub(crate) use super::checker::thread::yield_now;
+}
+
+pub(crate) fn now() -> std::time::Instant {
+    std::time::Instant::now()
 }
 
 macro_rules! const_outside_models {

@@ -9,6 +9,11 @@ pub(crate) mod atomic {
 
 pub(crate) use super::unchecked_cell as cell;
 
+/// Atomics that the model checkers do not see: what they hold is advice, or no event of a model.
+pub(crate) mod unchecked_atomic {
+    pub(crate) use core::sync::atomic::AtomicUsize;
+}
+
 pub(crate) mod hint {
     pub(crate) use core::hint::spin_loop;
 }
@@ -17,11 +22,9 @@ pub(crate) mod thread {
     pub(crate) use std::thread::yield_now;
 }
 
-/// Makes a function `const` outside the models, whose atomics cannot be built in a `const`.
-macro_rules! const_outside_models {
-    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };
+pub(crate) fn now() -> std::time::Instant {
+    std::time::Instant::now()
 }
-pub(crate) use const_outside_models;
 
 /// A thread-local, initialized by a constant expression.
 macro_rules! world_thread_local {
@@ -30,16 +33,3 @@ macro_rules! world_thread_local {
     };
 }
 pub(crate) use world_thread_local;
-
-/// A function that returns the one instance of a static: a true `static` here, one for each execution in a model.
-macro_rules! world_static {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident() -> &'static $ty:ty { const { $init:expr } model { $model:expr } }) => {
-        $(#[$meta])*
-        #[inline(always)]
-        $vis fn $name() -> &'static $ty {
-            static INSTANCE: $ty = $init;
-            &INSTANCE
-        }
-    };
-}
-pub(crate) use world_static;

@@ -10,6 +10,10 @@ pub(crate) fn count() -> usize {
     if cfg!(any(layby_loom, layby_shuttle)) {
         return 2;
     }
+    #[cfg(layby_coherence)]
+    if let Some(count) = crate::sync::coherence::cpus() {
+        return count;
+    }
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     // Ordering: relaxed; the number is all there is, and two threads that both ask get the same.
     match COUNT.load(Ordering::Relaxed) {

@@ -1,16 +1,17 @@
 //! Time: absolute deadlines on the monotonic clock.
 
+pub(crate) use crate::sync::now;
 use std::time::{Duration, Instant};
 
 /// The deadline `timeout` from now; `None`, for ever, if the clock cannot represent it.
 pub(crate) fn after(timeout: Duration) -> Option<Instant> {
-    Instant::now().checked_add(timeout)
+    now().checked_add(timeout)
 }
 
 /// Whether `deadline` has passed. Only this, and no return of a kernel, makes a timeout.
 #[cfg(not(any(layby_loom, layby_shuttle)))]
 pub(crate) fn passed(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|at| at <= Instant::now())
+    deadline.is_some_and(|at| at <= now())
 }
 
 #[cfg(any(layby_loom, layby_shuttle))]

@@ -40,14 +40,23 @@ mod wait_on_address;
 pub use wait_on_address::WaitOnAddress;
 
 /// The platform's own backend: [`Futex`] on Linux and Android.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_loom, layby_shuttle))))]
+#[cfg(all(
+    any(target_os = "linux", target_os = "android"),
+    not(any(layby_park, layby_loom, layby_shuttle, layby_coherence))
+))]
 pub type Native = Futex;
 /// The platform's own backend: [`WaitOnAddress`] on Windows.
-#[cfg(all(windows, not(any(layby_park, layby_loom, layby_shuttle))))]
+#[cfg(all(windows, not(any(layby_park, layby_loom, layby_shuttle, layby_coherence))))]
 pub type Native = WaitOnAddress;
 /// The platform's own backend: [`Park`] on every platform without an address-based wait of its own, and in models.
 /// `--cfg layby_park` makes it so everywhere, so that tests put it under the whole crate.
-#[cfg(any(not(any(target_os = "linux", target_os = "android", windows)), layby_park, layby_loom, layby_shuttle))]
+#[cfg(any(
+    not(any(target_os = "linux", target_os = "android", windows)),
+    layby_park,
+    layby_loom,
+    layby_shuttle,
+    layby_coherence
+))]
 pub type Native = Park;
 
 /// How a thread sleeps on one word and another thread wakes it.

@@ -6,7 +6,7 @@
 //! waiter by its element's address and owns nothing.
 
 use super::{AtomicU32, Backend};
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
 use crate::counters::{self, Event};
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy)]
 pub struct Park;
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
 impl Backend for Park {
     const NAME: &'static str = "park";
 
@@ -54,18 +54,18 @@ impl Backend for Park {
 }
 
 /// Tells our sleepers from those of other users of `parking_lot_core` in the process ("layb" in ASCII).
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
 const OURS: parking_lot_core::ParkToken = parking_lot_core::ParkToken(0x6c61_7962);
 
-#[cfg(any(layby_loom, layby_shuttle))]
+#[cfg(any(layby_loom, layby_shuttle, layby_coherence))]
 impl Backend for Park {
     const NAME: &'static str = "model";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
-        crate::sync::model::sleep(word, expected, deadline);
+        crate::sync::bedroom::sleep(word, expected, deadline);
     }
 
-    fn wake(_word: *const AtomicU32) {
-        crate::sync::model::wake();
+    fn wake(word: *const AtomicU32) {
+        crate::sync::bedroom::wake(word);
     }
 }

@@ -1,0 +1,30 @@
+//! The world of [`super::coherence`]: real statics and real addresses, virtual CPUs.
+
+pub(crate) mod atomic {
+    pub use super::super::coherence::atomic::AtomicU32;
+    pub(crate) use super::super::coherence::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+}
+
+pub(crate) use super::coherence::cell;
+
+pub(crate) mod hint {
+    pub(crate) use super::super::coherence::pause as spin_loop;
+}
+
+pub(crate) mod thread {
+    pub(crate) use super::super::coherence::yield_now;
+}
+
+pub(crate) use super::coherence::now;
+
+pub(crate) mod unchecked_atomic {
+    pub(crate) use super::super::coherence::atomic::AtomicUsize;
+}
+
+macro_rules! world_thread_local {
+    ($(#[$meta:meta])* static $name:ident: $ty:ty = $init:expr;) => {
+        $(#[$meta])*
+        static $name: $crate::sync::coherence::LocalKey<$ty> = $crate::sync::coherence::LocalKey::new(|| $init);
+    };
+}
+pub(crate) use world_thread_local;
