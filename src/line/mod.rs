@@ -43,6 +43,10 @@
 //!
 //! In a line so long that its waiters would mostly run in vain, those at its end sleep at once, and nobody spins: the few
 //! who are near take turns on the CPUs.
+//!
+//! What a far waiter looks at while it is awake depends on the room. If there is not a CPU for each who stands before it, it
+//! looks at `grant` whenever it is let run. If there is, as many as there are CPUs would look at the same time, and every post
+//! would have to invalidate all their copies of it; so it publishes itself at once and looks at its own element.
 
 mod abandoned;
 mod markers;
@@ -50,7 +54,10 @@ mod word;
 
 use crate::counters::{self, Event};
 use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst, mutant, unless_mutant};
-use crate::sys::{cpus, spin_policy};
+use crate::sys::{
+    cpus,
+    spin_policy::{self, Awake},
+};
 use crate::wait_table::Home;
 use abandoned::Abandoned;
 use core::marker::PhantomData;
@@ -260,19 +267,24 @@ impl<H: Home> Line<H> {
     #[cold]
     fn wait(&self, last: Word, deadline: Option<Instant>) -> bool {
         let place = || distance(self.grant.load(Ordering::Relaxed), last);
-        let crowded = usize::try_from(place()).is_ok_and(|ahead| ahead >= AWAKE_PER_CPU * cpus::count());
+        let ahead = usize::try_from(place()).unwrap_or(0);
+        let crowded = ahead >= AWAKE_PER_CPU * cpus::count();
+        // Where all who stand before it can have CPUs, it stays awake on its element, and not on `grant`.
+        let roomy = ahead < cpus::count();
         let may_spin = || !crowded && place() <= 0;
         let stay_awake = || spin_policy::look_in_line_until(deadline, || self.is_granted(last), may_spin);
-        let sleep_until =
-            |condition: &dyn Fn() -> bool| H::table().wait_until_at(key_of(self, last), deadline, condition, || false);
-        if !crowded && stay_awake() {
+        let wait_in_table = |awake: Awake, condition: &dyn Fn() -> bool| {
+            H::table().wait_until_at(key_of(self, last), deadline, condition, awake)
+        };
+        let is_near = || self.is_granted(last) || place() < NEAR;
+        if !crowded && (!roomy || is_near()) && stay_awake() {
             return true;
         }
-        let is_near = || self.is_granted(last) || place() < NEAR;
-        if !is_near() && !sleep_until(&is_near) {
+        let awake = if roomy { Awake::InLine } else { Awake::Not };
+        if !is_near() && !wait_in_table(awake, &is_near) {
             return false;
         }
-        stay_awake() || sleep_until(&|| self.is_granted(last))
+        stay_awake() || wait_in_table(Awake::Not, &|| self.is_granted(last))
     }
 
     /// Adds to `grant`, wakes whom that concerns, and passes on what fell to abandoned tickets.

@@ -61,6 +61,7 @@ use crate::sync::{
     atomic::{AtomicU32, Ordering},
     const_outside_models, hint, mutant, thread, unless_mutant,
 };
+use crate::sys::spin_policy::Awake;
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
 use core::{fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
@@ -207,7 +208,7 @@ impl<'a, H: Home> Waiter<'a, H> {
         let since = Instant::now();
         self.leaves = if mutant!("waiter_forgets_waiters") { 0 } else { WAITERS };
         loop {
-            let outcome = H::table().wait_if_at(self.key(), deadline, false, || self.may_sleep());
+            let outcome = H::table().wait_if_at(self.key(), deadline, Awake::Not, || self.may_sleep());
             if self.look_for_it() {
                 return true;
             }

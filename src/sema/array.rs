@@ -60,14 +60,19 @@ impl WaitBucket {
     }
 }
 
-/// The paper's size for this listing.
-const TABLE_SIZE: usize = if cfg!(any(layby_loom, layby_shuttle)) { 2 } else { 2048 };
+/// The paper has 2048. Of one semaphore's tickets, those that are a 17th of this apart share a line, and so do those who spin
+/// there: it takes 8192 to keep 482 apart. See DESIGN.md, "What the model changed".
+const TABLE_SIZE: usize = if cfg!(any(layby_loom, layby_shuttle)) { 2 } else { 8192 };
+
+/// Aligned, so that eight buckets are one cache line.
+#[repr(align(128))]
+pub(crate) struct WaitArray([WaitBucket; TABLE_SIZE]);
 
 world_static! {
     /// The long-term waiting array, shared by all semaphores of this kind.
-    pub(crate) fn wait_array() -> &'static [WaitBucket; TABLE_SIZE] {
-        const { [const { WaitBucket::new() }; TABLE_SIZE] }
-        model { core::array::from_fn(|_| WaitBucket::new()) }
+    pub(crate) fn wait_array() -> &'static WaitArray {
+        const { WaitArray([const { WaitBucket::new() }; TABLE_SIZE]) }
+        model { WaitArray(core::array::from_fn(|_| WaitBucket::new())) }
     }
 }
 
@@ -93,7 +98,7 @@ pub struct TwaArraySemaphore<const THRESHOLD: u32 = 1, B: Backend = Spin> {
 
 impl<const THRESHOLD: u32, B: Backend> TwaArraySemaphore<THRESHOLD, B> {
     fn bucket(&self, ticket: Word) -> &'static WaitBucket {
-        &wait_array()[key_of(self, ticket).hash() as usize & (TABLE_SIZE - 1)]
+        &wait_array().0[key_of(self, ticket).hash() as usize & (TABLE_SIZE - 1)]
     }
 }
 

@@ -8,9 +8,10 @@
 //! What other processes do to the CPUs cannot be seen, but it can be felt: a thread whose spinning has not paid several
 //! times in a row sleeps at once too, and only tries again now and then.
 
+use super::fork;
 use crate::counters::{self, Event};
-use crate::sync::{hint, thread};
-use core::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{atomic::Ordering, hint, now, thread, unchecked_atomic::AtomicUsize, world_thread_local};
+use core::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// How many PAUSEs lie between two looks at the clock. Arbitrary: enough to make the clock's 25 ns a small part.
@@ -38,29 +39,45 @@ const IN_LINE: Pace = Pace { first_looks: 0, looks_between_yields: 1, limit: Dur
 /// Next in line: a thread that runs hands over sooner than the clock is read, or a spinner counted. As above.
 const NEXT_IN_LINE: Pace = Pace { first_looks: 32, ..IN_LINE };
 
-/// Threads that spin at this moment.
-static SPINNERS: AtomicUsize = AtomicUsize::new(0);
+/// Threads that spin at this moment. Aligned: it changes with every spin, and its neighbours in memory do not.
+static SPINNERS: Spinners = Spinners(AtomicUsize::new(0));
+
+#[repr(align(128))]
+struct Spinners(AtomicUsize);
 
 /// A thread's place among the spinners, given up on drop.
-struct Crowd(());
+///
+/// Whoever spins looks at the count when it joins, and then only while it found the machine full: if all looked again and
+/// again, each thread that comes or goes would have every spinner fetch the count's line anew. See DESIGN.md, "What the
+/// model changed".
+struct Crowd {
+    /// Whether there were as many spinners as CPUs, this one included, when it last looked. Of those who have not seen that,
+    /// there are fewer than CPUs: the last to join of them has counted the others.
+    was_full: Cell<bool>,
+    generation: u32,
+}
 
 /// Counts the calling thread as a spinner.
 fn join_crowd() -> Crowd {
     // Ordering: relaxed, here and below; the count is advice.
-    SPINNERS.fetch_add(1, Ordering::Relaxed);
-    Crowd(())
+    let spinners = SPINNERS.0.fetch_add(1, Ordering::Relaxed) + 1;
+    Crowd { was_full: Cell::new(spinners >= super::cpus::count()), generation: fork::generation() }
 }
 
 /// In the child of a fork, which has none of its parent's spinners.
 #[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
 pub(crate) fn forget_crowd() {
-    SPINNERS.store(0, Ordering::Relaxed);
+    SPINNERS.0.store(0, Ordering::Relaxed);
 }
 
 impl Crowd {
-    /// Whether every CPU may be taken by a spinner, so that the thread they wait for may have none.
+    /// Whether every CPU may be taken by a spinner, so that the thread they wait for may have none, and this is one of
+    /// those who should make room.
     fn fills_the_machine(&self) -> bool {
-        SPINNERS.load(Ordering::Relaxed) >= super::cpus::count()
+        if self.was_full.get() {
+            self.was_full.set(SPINNERS.0.load(Ordering::Relaxed) >= super::cpus::count());
+        }
+        self.was_full.get()
     }
 
     /// Lets another thread run if the spinners fill the machine.
@@ -74,8 +91,10 @@ impl Crowd {
 
 impl Drop for Crowd {
     fn drop(&mut self) {
-        // Saturating: a fork may have come between, in a condition that is looked at here.
-        let _ = SPINNERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+        // A fork may have come between, in a condition that is looked at here: the child has forgotten us.
+        if self.generation == fork::generation() {
+            SPINNERS.0.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -99,16 +118,16 @@ const VAIN_LIMIT: u32 = 3;
 /// Of that thread's waits, one in so many spins again: at worst it then spends SPIN_TIME / 64, 0.8 us, a wait. Arbitrary.
 const TRY_AGAIN: u32 = 64;
 
-std::thread_local! {
+world_thread_local! {
     /// How often the thread has spun, or would have spun, in vain since it last paid.
-    static IN_VAIN: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
+    static IN_VAIN: Cell<u32> = Cell::new(0);
 }
 
 /// Looks as often as it is told, with a PAUSE after each look; `true` if that paid.
 fn look(times: u32, mut ready: impl FnMut() -> bool) -> bool {
     for _ in 0..times {
         if ready() {
-            IN_VAIN.set(0);
+            IN_VAIN.with(|in_vain| in_vain.set(0));
             counters::count(Event::SpinPaid);
             return true;
         }
@@ -117,11 +136,26 @@ fn look(times: u32, mut ready: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// Looks until `ready`, until the deadline, or until it does not pay any more; returns the last look.
+/// What a waiter does before it sleeps on its element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awake {
+    /// Nothing: it has looked for long enough.
+    Not,
+    /// It looks for a while.
+    Alone,
+    /// It looks for longer: it stands in a line, and others come before it.
+    InLine,
+}
+
+/// Looks until `ready`, until the deadline, or until it does not pay any more; returns the last look, if it looked.
 ///
 /// After the first looks it lets others run between them: it may be for one of these that it waits.
-pub(crate) fn look_until(deadline: Option<Instant>, ready: impl FnMut() -> bool) -> bool {
-    stay_awake(deadline, &ALONE, ready, || false)
+pub(crate) fn look_until(awake: Awake, deadline: Option<Instant>, ready: impl FnMut() -> bool) -> bool {
+    match awake {
+        Awake::Not => false,
+        Awake::Alone => stay_awake(deadline, &ALONE, ready, || false),
+        Awake::InLine => stay_awake(deadline, &IN_LINE, ready, || false),
+    }
 }
 
 /// As [`look_until`], for one who stands in line: it does not let others run when it is `next`, and does so for longer
@@ -147,17 +181,17 @@ fn stay_awake(
     if look(pace.first_looks, &mut ready) {
         return true;
     }
-    let in_vain = IN_VAIN.get();
-    if in_vain >= VAIN_LIMIT && !in_vain.is_multiple_of(TRY_AGAIN) {
-        IN_VAIN.set(in_vain.wrapping_add(1));
+    let times = IN_VAIN.with(Cell::get);
+    if times >= VAIN_LIMIT && !times.is_multiple_of(TRY_AGAIN) {
+        IN_VAIN.with(|in_vain| in_vain.set(times.wrapping_add(1)));
         return ready();
     }
-    let (mut start, mut limit) = (Instant::now(), pace.limit);
+    let (mut start, mut limit) = (now(), pace.limit);
     let mut crowd = None;
     loop {
         if next() {
             let crowd = crowd.get_or_insert_with(|| {
-                (start, limit) = (Instant::now(), SPIN_TIME);
+                (start, limit) = (now(), SPIN_TIME);
                 join_crowd()
             });
             if look(PAUSES_PER_LOOK, &mut ready) {
@@ -175,9 +209,9 @@ fn stay_awake(
                 return true;
             }
         }
-        let now = Instant::now();
+        let now = now();
         if now.duration_since(start) >= limit {
-            IN_VAIN.set(in_vain.wrapping_add(1));
+            IN_VAIN.with(|in_vain| in_vain.set(times.wrapping_add(1)));
             counters::count(Event::SpinInVain);
             return ready();
         }

@@ -30,7 +30,10 @@ use crate::sync::{
     cell::UnsafeCell,
     const_outside_models, mutant, unless_mutant,
 };
-use crate::sys::{Backend, deadline, spin_policy};
+use crate::sys::{
+    Backend, deadline,
+    spin_policy::{self, Awake},
+};
 use core::ptr;
 use std::time::Instant;
 
@@ -48,8 +51,9 @@ pub(super) struct Label {
 }
 
 /// One waiting thread. Aligned as in the paper: the spinning owner and its neighbours in memory do not disturb each
-/// other, and two low bits of its address are free.
-#[repr(align(128))]
+/// other, and two low bits of its address are free. In this order: a notifier needs the gate and the link, and shall find
+/// both on one cache line.
+#[repr(C, align(128))]
 pub(super) struct Element {
     gate: AtomicU32,
     /// The next older element of the chain. The pop-stack's, once published.
@@ -109,12 +113,12 @@ impl Element {
         self.gate.load(Ordering::Acquire) == SLEEPING
     }
 
-    /// Waits until notified (`true`) or until the deadline has passed (`false`); spins a little before it sleeps, if it
-    /// may.
+    /// Waits until notified (`true`) or until the deadline has passed (`false`); stays awake a little before it sleeps,
+    /// if it may.
     ///
     /// Only the owner calls it, and only while the element is on a chain or in somebody's hands.
-    pub(super) fn wait<B: Backend>(&self, deadline: Option<Instant>, may_spin: bool) -> bool {
-        if may_spin && spin_policy::look_until(deadline, || self.is_notified()) {
+    pub(super) fn wait<B: Backend>(&self, deadline: Option<Instant>, awake: Awake) -> bool {
+        if spin_policy::look_until(awake, deadline, || self.is_notified()) {
             return true;
         }
         self.trace.stamp();

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::counters::{self, Event};
 use crate::sync::{const_outside_models, fence_after_publish, mutant, world_thread_local};
-use crate::sys::{Backend, Native, deadline, fork, process_exit};
+use crate::sys::{Backend, Native, deadline, fork, process_exit, spin_policy::Awake};
 use core::{cell::Cell, fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
 
@@ -95,7 +95,7 @@ impl Local {
     fn wait<B: Backend>(&self, deadline: Option<Instant>) -> WaitOutcome {
         counters::count(Event::Wait);
         self.element.trace.attend();
-        let notified = self.element.wait::<B>(deadline, true);
+        let notified = self.element.wait::<B>(deadline, Awake::Alone);
         self.element.trace.leave();
         if notified {
             self.place.set(None);
@@ -177,7 +177,7 @@ impl<B: Backend> WaitTable<B> {
             None => soon,
         };
         let label = Label { key, selectable: false };
-        let wait = |element: &Published<'_, B>| element.wait(until, true);
+        let wait = |element: &Published<'_, B>| element.wait(until, Awake::Alone);
         let ((), notified) = published(self.enter(key), label, Stamp::NONE, wait);
         if !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::counters::{self, Event};
 use crate::sync::{fence_after_publish, hint, mutant};
-use crate::sys::{Backend, fork};
+use crate::sys::{Backend, fork, spin_policy::Awake};
 use core::{cell::Cell, marker::PhantomData};
 use std::time::Instant;
 
@@ -62,11 +62,11 @@ pub(super) struct Published<'a, B: Backend> {
 
 impl<B: Backend> Published<'_, B> {
     /// Waits until notified or until the deadline has passed. Returns at once in the child of a fork.
-    pub(super) fn wait(&self, deadline: Option<Instant>, may_spin: bool) {
+    pub(super) fn wait(&self, deadline: Option<Instant>, awake: Awake) {
         if self.generation == fork::generation() || mutant!("waits_where_the_parent_did") {
             self.waited.set(true);
             counters::count(Event::Wait);
-            self.element.wait::<B>(deadline, may_spin);
+            self.element.wait::<B>(deadline, awake);
         }
     }
 
@@ -118,13 +118,13 @@ pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u
                 let taken = picked.take(element);
                 picked.put_back::<B>();
                 if !taken && !mutant!("leaves_notifiers_hands") {
-                    element.wait::<B>(None, true);
+                    element.wait::<B>(None, Awake::Alone);
                 }
                 return;
             }
             Pick::Empty => {
                 if !mutant!("leaves_empty_slot") {
-                    element.wait::<B>(None, true);
+                    element.wait::<B>(None, Awake::Alone);
                 }
                 return;
             }
@@ -135,7 +135,7 @@ pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u
         wake_chain::<B>(slot);
     }
     if !mutant!("leaves_pickers_hands") {
-        element.wait::<B>(None, true);
+        element.wait::<B>(None, Awake::Alone);
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::counters::{self, Event};
 use crate::sync::{fence_before_look, fence_before_look_seqcst, mutant};
-use crate::sys::{Backend, Native, deadline};
+use crate::sys::{Backend, Native, deadline, spin_policy::Awake};
 use core::{fmt, marker::PhantomData, ops::RangeInclusive};
 use std::time::{Duration, Instant};
 
@@ -93,28 +93,28 @@ impl<B: Backend> WaitTable<B> {
     ///
     /// Whoever makes it true must then call [`wake_all`](Self::wake_all) with an equal key.
     pub fn wait_until(&self, key: impl Into<Key>, condition: impl FnMut() -> bool) {
-        self.wait_until_at(key.into(), None, condition, || true);
+        self.wait_until_at(key.into(), None, condition, Awake::Alone);
     }
 
     /// As [`wait_until`](Self::wait_until), until `deadline` at the latest: `false` if it passed and the condition still
     /// did not hold.
     pub fn wait_until_deadline(&self, key: impl Into<Key>, deadline: Instant, condition: impl FnMut() -> bool) -> bool {
-        self.wait_until_at(key.into(), Some(deadline), condition, || true)
+        self.wait_until_at(key.into(), Some(deadline), condition, Awake::Alone)
     }
 
     /// As [`wait_until`](Self::wait_until), for `timeout` at the longest: `false` if it passed and the condition still
     /// did not hold. A timeout too long for the clock means for ever.
     pub fn wait_until_timeout(&self, key: impl Into<Key>, timeout: Duration, condition: impl FnMut() -> bool) -> bool {
-        self.wait_until_at(key.into(), deadline::after(timeout), condition, || true)
+        self.wait_until_at(key.into(), deadline::after(timeout), condition, Awake::Alone)
     }
 
-    /// The loop of every form with a condition. `may_spin` says, round by round, whether the caller's turn is near.
+    /// The loop of every form with a condition. `awake` says what the caller does before it sleeps.
     pub(crate) fn wait_until_at(
         &self,
         key: Key,
         deadline: Option<Instant>,
         mut condition: impl FnMut() -> bool,
-        mut may_spin: impl FnMut() -> bool,
+        awake: Awake,
     ) -> bool {
         let label = Label { key, selectable: false };
         let mut since = Stamp::NONE;
@@ -134,7 +134,7 @@ impl<B: Backend> WaitTable<B> {
                 // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
                 let held = !mutant!("no_ratify") && condition();
                 if !held {
-                    element.wait(deadline, may_spin());
+                    element.wait(deadline, awake);
                     since = element.since();
                 }
                 held
@@ -153,7 +153,7 @@ impl<B: Backend> WaitTable<B> {
     /// look at the state again after it, for its return may have used up somebody's wake-up. If `still` is false or
     /// panics, nothing is used up: a wake-up that chose the caller meanwhile goes to the next in line.
     pub fn wait_if(&self, key: impl Into<Key>, still: impl FnOnce() -> bool) {
-        self.wait_if_at(key.into(), None, true, still);
+        self.wait_if_at(key.into(), None, Awake::Alone, still);
     }
 
     /// As [`wait_if`](Self::wait_if), until `deadline` at the latest. A wake-up that has been used up is never reported
@@ -164,22 +164,22 @@ impl<B: Backend> WaitTable<B> {
         deadline: Instant,
         still: impl FnOnce() -> bool,
     ) -> WaitOutcome {
-        self.wait_if_at(key.into(), Some(deadline), true, still)
+        self.wait_if_at(key.into(), Some(deadline), Awake::Alone, still)
     }
 
-    /// Both of the above. A caller that has looked for long enough itself says that it does not want to spin.
+    /// Both of the above. A caller that has looked for long enough itself says that it does not want to stay awake.
     pub(crate) fn wait_if_at(
         &self,
         key: Key,
         deadline: Option<Instant>,
-        may_spin: bool,
+        awake: Awake,
         still: impl FnOnce() -> bool,
     ) -> WaitOutcome {
         let label = Label { key, selectable: true };
         let (waited, notified) = published::<B, _>(self.enter(key), label, Stamp::NONE, |element| {
             let waited = mutant!("no_ratify_if") || still();
             if waited {
-                element.wait(deadline, may_spin);
+                element.wait(deadline, awake);
             }
             waited
         });
