@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# The coherence model: its tests, and that it runs the real code, for a change of a constant in src/ changes its counts.
+#
+#   ci/coherence.sh            both
+#   ci/coherence.sh tests      the tests only
+#   ci/coherence.sh constants  the constants only
+#   ci/coherence.sh variants   the table of DESIGN.md, "What the model changed": every variant at T = 8, 64 and 512
+#
+# Needs: the Rust toolchain. Takes: 2 minutes; the variants 5.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+unset CARGO_TARGET_DIR
+build=$BUILD/coherence
+export RUSTFLAGS="--cfg layby_coherence"
+
+# name | file | what | instead: a change of the source, tried on a copy of it
+variants='
+tickets 1 slot apart       | src/wait_table/key.rs  | ticket.wrapping_mul(17) | ticket.wrapping_mul(1)
+tickets 8 slots apart      | src/wait_table/key.rs  | ticket.wrapping_mul(17) | ticket.wrapping_mul(8)
+tickets 9 slots apart      | src/wait_table/key.rs  | ticket.wrapping_mul(17) | ticket.wrapping_mul(9)
+tickets 33 slots apart     | src/wait_table/key.rs  | ticket.wrapping_mul(17) | ticket.wrapping_mul(33)
+1 is near                  | src/line/mod.rs        | else { 4 };  | else { 1 };
+2 are near                 | src/line/mod.rs        | else { 4 };  | else { 2 };
+3 are near                 | src/line/mod.rs        | else { 4 };  | else { 3 };
+8 are near                 | src/line/mod.rs        | else { 4 };  | else { 8 };
+a slot is a line           | src/wait_table/pop_stack.rs | pub(super) struct Slot { | #[repr(align(64))] pub(super) struct Slot {
+ticket and grant apart     | src/line/word.rs       | pub(crate) use crate::sync::atomic::AtomicU64 as AtomicWord; | #[repr(align(64))] pub(crate) struct AtomicWord(crate::sync::atomic::AtomicU64); impl AtomicWord { pub(crate) const fn new(value: u64) -> Self { Self(crate::sync::atomic::AtomicU64::new(value)) } } impl core::ops::Deref for AtomicWord { type Target = crate::sync::atomic::AtomicU64; fn deref(\&self) -> \&Self::Target { \&self.0 } }
+all spinners look around   | src/sys/spin_policy.rs | if self.was_full.get() { | if true {
+2048 buckets               | src/sema/array.rs      | else { 8192 }; | else { 2048 };
+far ones look at grant     | src/line/mod.rs        | let roomy = ahead < cpus::count(); | let roomy = false;
+'
+
+run_tests() {
+    say "tests"
+    limited cargo test --release --lib --test coherence --target-dir "$build"
+}
+
+# counts SOURCE CPUS...: the counts of the source there, as CSV
+counts() {
+    # Apart: cargo leaves the program of whatever was built last where both would be.
+    local source=$1 target=$build
+    [ "$source" = . ] || target=$build/variants
+    shift
+    cargo build --quiet --release --example coherence --manifest-path "$source/Cargo.toml" --target-dir "$target" || exit
+    limited "$target/release/examples/coherence" rounds 1 64 1 "$@"
+}
+
+# with_variant FILE WHAT INSTEAD: a copy of the source with that change, in $copy
+with_variant() {
+    copy=$build/variant
+    rm -rf "$copy"
+    mkdir -p "$copy"
+    cp -r src examples tests Cargo.toml Cargo.lock README.md "$copy"
+    sed -i '/^members/d; /^default-members/d' "$copy/Cargo.toml"
+    sed -i "s~$2~$3~" "$copy/$1"
+    if cmp -s "$1" "$copy/$1"; then
+        echo "$1 has no '$2' to change"
+        exit 1
+    fi
+}
+
+# each_variant COMMAND: calls it with the name, file, change of each variant
+each_variant() {
+    local name file what instead trim='s/^ *//; s/ *$//'
+    while IFS='|' read -r name file what instead; do
+        [ -n "$name" ] || continue
+        with_variant "$(sed "$trim" <<<"$file")" "$(sed "$trim" <<<"$what" | sed 's/[[*]/\\&/g')" "$(sed "$trim" <<<"$instead")"
+        "$1" "$(sed "$trim" <<<"$name")"
+    done <<<"$variants"
+}
+
+# The constants that the model is to notice: one of the hash, one of the line, one of the policy.
+noticed="tickets 1 slot apart|8 are near|far ones look at grant"
+
+must_differ() {
+    [[ "|$noticed|" == *"|$1|"* ]] || return 0
+    local changed
+    changed=$(counts "$copy" 32)
+    if [ "$changed" = "$unchanged" ]; then
+        echo "the model does not notice: $1"
+        exit 1
+    fi
+    echo "noticed: $1"
+}
+
+run_constants() {
+    say "constants"
+    unchanged=$(counts . 32)
+    each_variant must_differ
+}
+
+show_variant() {
+    local csv
+    csv=$(counts "$copy" 8 64 512)
+    awk -F, -v name="$1" '
+        $1 == "twa" || $1 == "twa-array" || $1 == "ticket" { figures[$1] = figures[$1] " " $3 ": " $8 ", " $12 ";" }
+        END { for (who in figures) printf "%-24s %-10s invalidations and latency at T =%s\n", name, who, figures[who] }' <<<"$csv" | sort
+}
+
+show_variants() {
+    copy=. show_variant "as it is"
+    each_variant show_variant
+}
+
+case ${1:-all} in
+    all)
+        run_tests
+        run_constants
+        ;;
+    tests) run_tests ;;
+    constants) run_constants ;;
+    variants) show_variants ;;
+    *) echo "what is $1?" && exit 2 ;;
+esac

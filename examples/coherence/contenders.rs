@@ -1,0 +1,34 @@
+//! Who takes part.
+
+use crate::peers::{FutexSemaphore, McsLock, TicketLock};
+use crate::rounds::{Outcome, Rounds, pass_again_and_again};
+use crate::turnstile::{Events, Fair, Turnstile};
+use layby::sema::{Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+
+pub(crate) struct Contender {
+    pub(crate) name: &'static str,
+    /// Whether it is the crate's own code.
+    pub(crate) ours: bool,
+    pub(crate) run: fn(&Rounds) -> Outcome,
+}
+
+const fn ours<X: Turnstile>() -> Contender {
+    Contender { name: X::NAME, ours: true, run: pass_again_and_again::<X> }
+}
+
+const fn peer<X: Turnstile>() -> Contender {
+    Contender { name: X::NAME, ours: false, run: pass_again_and_again::<X> }
+}
+
+pub(crate) const CONTENDERS: [Contender; 10] = [
+    ours::<Semaphore>(),
+    ours::<TicketSemaphore>(),
+    ours::<TwaArraySemaphore>(),
+    ours::<TwaChainSemaphore>(),
+    ours::<TwaMonitorSemaphore>(),
+    ours::<Fair>(),
+    ours::<Events>(),
+    peer::<TicketLock>(),
+    peer::<McsLock>(),
+    peer::<FutexSemaphore>(),
+];

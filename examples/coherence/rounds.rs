@@ -1,0 +1,104 @@
+//! T threads pass a turnstile again and again: the paper's benchmark, with counts instead of a clock.
+
+use crate::turnstile::Turnstile;
+use layby::coherence::{self, Counts, Machine, Tally};
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// On a page of its own: which lines and which slots it uses does not depend on where the allocator puts it.
+#[repr(align(4096))]
+pub(crate) struct OnAPage<T>(pub(crate) T);
+
+impl<T> OnAPage<T> {
+    pub(crate) fn addresses(&self) -> Range<usize> {
+        let start = std::ptr::from_ref(self).addr();
+        start..start + size_of::<T>()
+    }
+}
+
+/// How the threads pass.
+#[derive(Clone, Debug)]
+pub(crate) struct Rounds {
+    pub(crate) machine: Machine,
+    pub(crate) seed: u64,
+    /// Cycles that a thread works inside.
+    pub(crate) inside: u64,
+    /// Cycles that it works outside, and the most that the seed adds to them.
+    pub(crate) outside: u64,
+    pub(crate) jitter: u64,
+    /// Hand-overs that are not counted, then those that are.
+    pub(crate) warm_up: u64,
+    pub(crate) counted: u64,
+}
+
+impl Rounds {
+    /// The figure's: short work inside and outside. Up to 64 CPUs, all lines of the table have been used before it counts;
+    /// with more, a round or two have to do.
+    pub(crate) fn new(cpus: usize) -> Self {
+        let (warm_up, counted) = ((2 * cpus as u64).max(160_000 / cpus as u64).min(2_500), (cpus as u64).max(400));
+        Self { machine: Machine::new(cpus), seed: 1, inside: 200, outside: 200, jitter: 200, warm_up, counted }
+    }
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) handovers: u64,
+    pub(crate) counts: Counts,
+    /// Of these, what was done to the turnstile's own lines.
+    pub(crate) own: Tally,
+    /// From one thread's leaving to the next one's being inside: the mean in cycles.
+    pub(crate) latency: f64,
+}
+
+impl Outcome {
+    pub(crate) fn each(&self, count: u64) -> f64 {
+        count as f64 / self.handovers as f64
+    }
+
+    pub(crate) fn moved(&self) -> f64 {
+        self.each(self.counts.total().moved)
+    }
+
+    pub(crate) fn invalidations(&self) -> f64 {
+        self.each(self.counts.total().invalidations)
+    }
+}
+
+/// Has every CPU pass until all hand-overs have been counted.
+pub(crate) fn pass_again_and_again<X: Turnstile>(rounds: &Rounds) -> Outcome {
+    let turnstile = OnAPage(X::new());
+    let Rounds { inside, outside, jitter, warm_up, counted, .. } = *rounds;
+    // Not the model's: the measurement is not to be counted.
+    let [passed, left_at, waited] = [const { AtomicU64::new(0) }; 3];
+    let outcome = OnceLock::new();
+    let measure = |number: u64| {
+        if number == warm_up {
+            coherence::restart_counts();
+            waited.store(0, Relaxed);
+        } else if number == warm_up + counted {
+            let (counts, own) = (coherence::counts(), coherence::tally_of(turnstile.addresses()));
+            let latency = waited.load(Relaxed) as f64 / counted as f64;
+            outcome.set(Outcome { handovers: counted, counts, own, latency }).expect("once");
+        }
+    };
+    let thread = || {
+        while passed.load(Relaxed) < warm_up + counted {
+            coherence::work(outside + coherence::random() % (jitter + 1));
+            turnstile.0.pass(|| {
+                waited.fetch_add(coherence::cycles().saturating_sub(left_at.load(Relaxed)), Relaxed);
+                coherence::work(inside);
+                measure(passed.fetch_add(1, Relaxed) + 1);
+                left_at.store(coherence::cycles(), Relaxed);
+            });
+        }
+    };
+    coherence::run(&rounds.machine, rounds.seed, everywhere(rounds.machine.cpus, &thread));
+    *outcome.get().expect("all hand-overs have taken place")
+}
+
+/// The same thread on every CPU.
+pub(crate) fn everywhere<'a>(cpus: usize, thread: &'a (dyn Fn() + Sync)) -> Vec<Box<dyn FnOnce() + Send + 'a>> {
+    (0..cpus).map(|_| Box::new(thread) as Box<dyn FnOnce() + Send>).collect()
+}

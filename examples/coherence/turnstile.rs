@@ -1,0 +1,67 @@
+//! Something that lets one thread in at a time: all that the crate has for it.
+
+use layby::eventcount::{EventCount, Sequencer};
+use layby::mutex::RawFairMutex;
+use layby::sema::RawSemaphore;
+use layby::wait_table::{Global, Home};
+
+/// Something that lets one thread in at a time.
+pub(crate) trait Turnstile: Send + Sync {
+    const NAME: &'static str;
+
+    fn new() -> Self;
+
+    /// Waits for its turn, runs `inside`, and hands over.
+    fn pass(&self, inside: impl FnOnce());
+}
+
+/// Every semaphore of the crate, with one permit.
+impl<S: RawSemaphore> Turnstile for S {
+    const NAME: &'static str = S::NAME;
+
+    fn new() -> Self {
+        S::with_permits(1)
+    }
+
+    fn pass(&self, inside: impl FnOnce()) {
+        self.take();
+        inside();
+        self.post();
+    }
+}
+
+pub(crate) struct Fair(RawFairMutex);
+
+impl Turnstile for Fair {
+    const NAME: &'static str = "fair-mutex";
+
+    fn new() -> Self {
+        Self(RawFairMutex::new())
+    }
+
+    fn pass(&self, inside: impl FnOnce()) {
+        let ticket = self.0.acquire();
+        inside();
+        self.0.release(ticket);
+    }
+}
+
+/// Mutual exclusion as Reed and Kanodia have it: draw a ticket, await its turn, advance. In a table of choice.
+pub(crate) struct Events<H: Home = Global> {
+    pub(crate) order: Sequencer,
+    pub(crate) turn: EventCount<H>,
+}
+
+impl<H: Home> Turnstile for Events<H> {
+    const NAME: &'static str = "eventcount";
+
+    fn new() -> Self {
+        Self { order: Sequencer::new(), turn: EventCount::new_in() }
+    }
+
+    fn pass(&self, inside: impl FnOnce()) {
+        self.turn.await_at_least(self.order.ticket());
+        inside();
+        self.turn.advance();
+    }
+}

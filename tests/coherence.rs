@@ -1,0 +1,321 @@
+//! What the crate does to the caches of machines with up to 512 CPUs, counted.
+//!
+//! Run by `RUSTFLAGS="--cfg layby_coherence" cargo test --release --test coherence`, which `ci/coherence.sh` does. Blind to:
+//! weak memory order, caches of limited size, what the kernel does, and time; DESIGN.md says what the model is and is not.
+
+#![cfg(layby_coherence)]
+
+#[path = "../examples/coherence/contenders.rs"]
+mod contenders;
+#[path = "../examples/coherence/peers.rs"]
+mod peers;
+#[path = "../examples/coherence/rounds.rs"]
+mod rounds;
+#[path = "../examples/coherence/tables.rs"]
+mod tables;
+#[path = "../examples/coherence/turnstile.rs"]
+mod turnstile;
+
+use contenders::CONTENDERS;
+use layby::coherence::{self, Counts, Machine, Tally};
+use layby::eventcount::EventCount;
+use layby::sema::{Semaphore, TicketSemaphore, TwaChainSemaphore};
+use layby::sys::Native;
+use layby::wait_table::{Home, WaitTable};
+use peers::{McsLock, TicketLock};
+use rounds::{OnAPage, Outcome, Rounds, pass_again_and_again};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+use tables::{Crowd, Slots256, Slots4096, Table};
+use turnstile::Turnstile;
+
+/// Each is inside for so long that all have looked when it hands over, and nothing is left to chance.
+fn in_quiet<X: Turnstile>(cpus: usize) -> Outcome {
+    let inside = 1_000 + 40 * cpus as u64;
+    pass_again_and_again::<X>(&Rounds { inside, jitter: 0, ..Rounds::new(cpus) })
+}
+
+/// Longer than anybody stays awake.
+const ALL_SLEEP: u64 = 3_000_000;
+
+#[track_caller]
+fn assert_each(outcome: &Outcome, tally: Tally, moved: u64, invalidations: u64, what: &str) {
+    let each = |count: u64| count * outcome.handovers;
+    assert_eq!((tally.moved, tally.invalidations), (each(moved), each(invalidations)), "{what}: {outcome:?}");
+}
+
+/// A ticket lock, its words on two lines. Drawing a ticket fetches one line from whoever drew last: 1 moved, 1
+/// invalidated. Handing over invalidates the T - 1 copies of those who wait, who fetch the line again: T - 1 and T - 1.
+#[test]
+fn a_ticket_lock_moves_and_invalidates_as_many_lines_as_it_has_threads() {
+    for cpus in [2, 3, 8, 32, 128] {
+        let outcome = in_quiet::<TicketLock>(cpus);
+        assert_each(&outcome, outcome.counts.total(), cpus as u64, cpus as u64, "ticket lock");
+    }
+}
+
+/// MCS, with its two words on one line. For each hand-over:
+///
+/// | | moved | invalidated |
+/// |---|---|---|
+/// | preparing the node: the one who unlocked it last has a copy | | 1 |
+/// | swapping the tail | 1 | 1 |
+/// | writing to the node before, on which its owner spins; the owner looks again | 2 | 1 |
+/// | unlocking: its owner and the one behind have copies; the owner looks again | 2 | 2 |
+#[test]
+fn mcs_moves_and_invalidates_five_lines_whatever_the_number_of_threads() {
+    for cpus in [3, 8, 32, 128] {
+        let outcome = in_quiet::<McsLock>(cpus);
+        assert_each(&outcome, outcome.counts.total(), 5, 5, "MCS");
+    }
+}
+
+/// The crate's Ticket-Semaphore, both words on one line. Posting fetches it and invalidates the T - 1 copies of those who
+/// wait, who look again: T moved, T - 1 invalidated. Drawing the next ticket invalidates T - 1 copies once more, and the T - 2
+/// who wait look again. Counting spinners: who leaves and who comes fetch the count, 2 and 2.
+#[test]
+fn a_ticket_semaphore_costs_twice_as_many_for_its_two_words_share_a_line() {
+    for cpus in [3, 8, 32, 128] {
+        let outcome = in_quiet::<TicketSemaphore>(cpus);
+        let threads = cpus as u64;
+        assert_each(&outcome, outcome.own, 2 * (threads - 1), 2 * (threads - 1), "the semaphore's line");
+        assert_each(&outcome, outcome.counts.total(), 2 * threads, 2 * threads, "Ticket-Semaphore");
+    }
+}
+
+/// TWA-Semaphore with waiting chains, all asleep. For each hand-over:
+///
+/// | | moved | invalidated |
+/// |---|---|---|
+/// | posting: the last to draw a ticket has the line, and it was the last to post | 1 | 1 |
+/// | publishing: linking the element, of which the last notifier has a copy; the slot, of which another has | 1 | 2 |
+/// | the look at the slot, and taking what is there | 1 | 1 |
+/// | following the link, and setting the gate | 1 | 1 |
+/// | the owner's look at its gate | 1 | |
+#[test]
+fn a_chain_semaphore_whose_waiters_sleep_costs_five_lines_whatever_the_number_of_threads() {
+    for cpus in [3, 8, 32, 128] {
+        // Who has spun in vain tries again at every 64th wait: the counts begin when all have tried, and end before they try
+        // again. Until then every line of the table has been used.
+        let threads = cpus as u64;
+        let waits = 64 * 2_500_u64.div_ceil(64 * threads) + 2;
+        let rounds = Rounds {
+            inside: ALL_SLEEP,
+            jitter: 0,
+            warm_up: waits * threads,
+            counted: 60 * threads,
+            ..Rounds::new(cpus)
+        };
+        let outcome = pass_again_and_again::<TwaChainSemaphore>(&rounds);
+        assert_each(&outcome, outcome.counts.total(), 5, 5, "TWA with chains");
+        assert_eq!((outcome.counts.sleeps, outcome.counts.wakes), (outcome.handovers, outcome.handovers));
+    }
+}
+
+/// The paper's claim. Those who spin on one word: at least T / 4 copies invalidated for each hand-over. All others: at
+/// most 1.2 times as many with 512 CPUs as with 8.
+#[test]
+fn from_8_to_512_cpus_ticket_grows_with_the_threads_and_twa_does_not() {
+    for contender in &CONTENDERS {
+        let outcomes = [8, 64, 512].map(|cpus| (cpus, (contender.run)(&Rounds::new(cpus))));
+        let moved = outcomes.map(|(_, outcome)| outcome.moved());
+        let counted = outcomes.map(|(cpus, outcome)| (cpus, outcome.invalidations()));
+        println!("{:16} ours: {}, invalidations {counted:?}, lines moved {moved:?}", contender.name, contender.ours);
+        let [(_, few), _, (_, many)] = counted;
+        match contender.name {
+            "ticket" | "ticket-lock" => {
+                for (cpus, invalidations) in counted {
+                    assert!(invalidations >= cpus as f64 / 4.0, "{}: {counted:?}", contender.name);
+                }
+                assert!(many / few >= 512.0 / 8.0 / 4.0, "{}: {counted:?}", contender.name);
+            }
+            // It lets late arrivals overtake, and its line is everybody's.
+            "futex-semaphore" => {}
+            _ => assert!(many <= 1.2 * few, "{}: {counted:?}", contender.name),
+        }
+    }
+}
+
+/// Two runs with one seed are the same, event for event.
+#[test]
+fn the_seed_decides_everything() {
+    let run = |seed| pass_again_and_again::<Semaphore>(&Rounds { seed, ..Rounds::new(16) });
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+/// What one who waits in a table of known place does: waits for its value, far from all others' time.
+fn wait_for_values<H: Home>(count: &EventCount<H>, first: u64, waiters: u64) -> Vec<Box<dyn FnOnce() + Send + '_>> {
+    (first..first + waiters)
+        .map(|value| Box::new(move || assert!(count.await_at_least(value) >= value)) as Box<dyn FnOnce() + Send>)
+        .collect()
+}
+
+/// TWAHash: of those who hold adjacent tickets, no two touch one line of the table.
+#[test]
+fn adjacent_tickets_never_share_a_line_of_the_table() {
+    const WAITERS: usize = 256;
+    for start in [0, 1_000, u64::from(u32::MAX) - 100] {
+        let count: OnAPage<EventCount<Slots4096>> = OnAPage(EventCount::new_in());
+        count.0.advance_by(start);
+        let lines = Mutex::new(Vec::new());
+        let mut threads = wait_for_values(&count.0, start + 1, WAITERS as u64);
+        threads.push(Box::new(|| {
+            coherence::work(ALL_SLEEP);
+            let visitors = coherence::visitors_of(Slots4096::addresses());
+            *lines.lock().unwrap() = visitors;
+            count.0.advance_by(WAITERS as u64);
+        }));
+        coherence::run(&Machine::new(WAITERS + 1), 1, threads);
+        let lines = lines.into_inner().unwrap();
+        let used: usize = lines.iter().map(Vec::len).sum();
+        assert_eq!(used, WAITERS, "each has been at one line");
+        for line in lines {
+            assert!(line.windows(2).all(|pair| pair[1] - pair[0] > 1), "adjacent tickets on one line: {line:?}");
+        }
+    }
+}
+
+/// A table of 16 slots.
+struct Small;
+
+impl Home for Small {
+    type Backend = Native;
+
+    fn table() -> &'static WaitTable<Native> {
+        static TABLE: OnceLock<WaitTable<Native>> = OnceLock::new();
+        TABLE.get_or_init(|| WaitTable::with_slots(16))
+    }
+}
+
+/// W threads wait for the values 1 to W in a table of N slots. An advance to v wakes all who wait for v + kN: of
+/// those, there are woken(v) = (W - v) / N + 1. Each of them costs the one who advances a line moved and an
+/// invalidation: the link is read and the gate set on the element's line. Those whom the advance before has woken have
+/// looked at the count: woken(v - 1) copies of it to invalidate. Besides, the slot's line has to come back, with an invalidation,
+/// if somebody has published on it since.
+#[test]
+fn collisions_cost_what_the_formula_says() {
+    const WAITERS: u64 = 64;
+    const SLOTS: u64 = 16;
+    let count: OnAPage<EventCount<Small>> = OnAPage(EventCount::new_in());
+    let measured = Mutex::new(Vec::new());
+    let mut threads = wait_for_values(&count.0, 1, WAITERS);
+    threads.push(Box::new(|| {
+        for _ in 0..WAITERS {
+            coherence::work(ALL_SLEEP);
+            coherence::restart_counts();
+            count.0.advance();
+            let counts = coherence::own_counts();
+            measured.lock().unwrap().push(counts);
+        }
+    }));
+    coherence::run(&Machine::new(threads.len()), 1, threads);
+    let measured = measured.into_inner().unwrap();
+    let woken = |value: u64| (WAITERS - value) / SLOTS + 1;
+    for (value, counts) in (1..).zip(&measured) {
+        assert_eq!(counts.wakes, woken(value), "woken by the advance to {value}");
+    }
+    for (value, counts) in (1..).zip(&measured).skip(1) {
+        let (total, of_the_slot) = (counts.total(), counts.total().moved - woken(value));
+        assert!(of_the_slot <= 1, "the advance to {value}: {counts:?}");
+        let invalidations = woken(value) + woken(value - 1) + of_the_slot;
+        assert_eq!(total.invalidations, invalidations, "the advance to {value}: {counts:?}");
+    }
+}
+
+/// With many lines at random places, chance decides: of those who wait, each is in the slot that is woken with a
+/// chance of 1 / slots. From this the size of the table follows: see DESIGN.md.
+#[test]
+fn collisions_of_strangers_are_as_many_as_chance_would_have_it() {
+    let sizes: Vec<_> =
+        (1..=3).flat_map(|seed| tables::all_sizes(&Crowd { turnstiles: 32, threads_each: 8, seed })).collect();
+    for slots in [256, 1024, 4096, 16384, 65536] {
+        let of_size: Vec<_> = sizes.iter().filter(|size| size.slots == slots).collect();
+        let mean = of_size.iter().map(|size| size.spurious).sum::<f64>() / of_size.len() as f64;
+        let expected = of_size[0].expected();
+        let moved = of_size[0].moved;
+        println!("{slots}: {mean:.4} woken in vain, {expected:.4} expected, {moved} lines moved");
+        assert!((mean - expected).abs() <= 0.3 * expected + 0.02, "{slots} slots: {mean} instead of {expected}");
+        assert!(of_size.iter().all(|size| size.footprint <= slots / 8), "a slot is 8 bytes");
+    }
+}
+
+/// How many threads an advance of each of two counts wakes in all, when one always is `ahead` of the other.
+fn wakes_in_unison<A: Home, B: Home>(ahead: u64) -> u64 {
+    const ROUNDS: u64 = 50;
+    /// The counts are 240 bytes apart.
+    #[repr(C)]
+    struct Two<A: Home, B: Home> {
+        a: EventCount<A>,
+        _between: [u64; 29],
+        b: EventCount<B>,
+    }
+    let two: OnAPage<Two<A, B>> = OnAPage(Two { a: EventCount::new_in(), _between: [0; 29], b: EventCount::new_in() });
+    let Two { a, b, .. } = &two.0;
+    assert_eq!(std::ptr::from_ref(b).addr() - std::ptr::from_ref(a).addr(), 240);
+    b.advance_by(ahead);
+    let threads: Vec<Box<dyn FnOnce() + Send + '_>> = vec![
+        Box::new(|| (1..=ROUNDS).for_each(|round| assert!(a.await_at_least(round) >= round))),
+        Box::new(|| (1..=ROUNDS).for_each(|round| assert!(b.await_at_least(ahead + round) > ahead))),
+        Box::new(|| {
+            for _ in 0..ROUNDS {
+                coherence::work(ALL_SLEEP);
+                a.advance();
+                coherence::work(ALL_SLEEP);
+                b.advance();
+            }
+        }),
+    ];
+    let wakes = coherence::run(&Machine::new(3), 1, threads).wakes;
+    assert_eq!(wakes % ROUNDS, 0, "every round is the same");
+    wakes / ROUNDS
+}
+
+/// Two counts 240 bytes apart, one 16 values ahead: 240 + 17 * 16 is a multiple of 256, so in a table of 256 slots
+/// their waiters always meet, and as both move in unison they never part. Every advance of the first wakes the other's
+/// waiter for nothing. What helps: one value more or less between them, a larger table, or a table of one's own.
+#[test]
+fn two_that_move_in_unison_collide_for_ever_unless_their_tables_are_larger_or_their_own() {
+    assert_eq!(wakes_in_unison::<Slots256, Slots256>(16), 3, "entrained");
+    assert_eq!(wakes_in_unison::<Slots256, Slots256>(15), 2, "one value less");
+    assert_eq!(wakes_in_unison::<Slots4096, Slots4096>(16), 2, "a larger table");
+    assert_eq!(wakes_in_unison::<Slots256, Small>(16), 2, "a table of one's own");
+}
+
+/// A sleeper costs nothing until it is woken, and then what a wake-up costs.
+#[test]
+fn sleepers_cost_nothing_and_a_wake_up_has_its_price() {
+    let costs = Machine::new(1).costs;
+    let count = OnAPage(EventCount::new());
+    let (posted_at, woken_at) = (OnceLock::new(), OnceLock::new());
+    let threads: Vec<Box<dyn FnOnce() + Send + '_>> = vec![
+        Box::new(|| {
+            count.0.await_at_least(1);
+            woken_at.set(coherence::cycles()).unwrap();
+        }),
+        Box::new(|| {
+            coherence::work(ALL_SLEEP);
+            coherence::restart_counts();
+            coherence::work(1_000 * ALL_SLEEP);
+            assert_eq!(coherence::counts(), Counts::default(), "nobody has done anything");
+            posted_at.set(coherence::cycles()).unwrap();
+            count.0.advance();
+        }),
+    ];
+    let counts = coherence::run(&Machine::new(2), 1, threads);
+    assert_eq!((counts.sleeps, counts.wakes), (0, 1), "counted since the restart");
+    let took = woken_at.get().unwrap() - posted_at.get().unwrap();
+    assert!((costs.wake + costs.wake_latency..2 * (costs.wake + costs.wake_latency)).contains(&took), "{took}");
+}
+
+/// The crate's timed policies go by the virtual clock.
+#[test]
+fn a_timed_take_times_out_in_virtual_time() {
+    let semaphore = OnAPage(Semaphore::new(0));
+    let take = || {
+        assert!(!semaphore.0.take_timeout(Duration::from_millis(1_000)));
+        let second = 1_000_000 * Machine::new(1).costs.cycles_per_microsecond;
+        assert!((second..second + second / 100).contains(&coherence::cycles()), "{}", coherence::cycles());
+    };
+    coherence::run(&Machine::new(2), 1, vec![Box::new(take)]);
+}
