@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `cargo run --release --example semabench` | the paper's benchmark with every peer: figure, tables, raw record |
 //! | `cargo run --release -p layby-bench --bin bars` | what the crate must reach, as ratios, with a verdict for each |
+//! | `cargo run --release -p layby-bench --bin coherence` | what the caches of 2 to 512 virtual CPUs do: figure, tables, CSV |
 //! | `cargo bench -p layby-bench` | criterion benches of the single operations |
 //! | `cargo run --release -p layby-bench --bin benchmarks-md` | makes BENCHMARKS.md from the records in `benches/record/` |
 
 pub mod bars;
 pub mod broadcast;
+pub mod chart;
+pub mod coherence;
 pub mod contender;
 pub mod crowd;
 pub mod herd;

@@ -1,6 +1,7 @@
 //! The paper's benchmark with every peer in it. See `--help`.
 
 use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
+use layby_bench::chart;
 use layby_bench::machine::Machine;
 use layby_bench::semabench::arguments::{self, Arguments, Plan};
 use layby_bench::semabench::progress::Progress;
@@ -95,7 +96,7 @@ fn write_all(record: &Record, directory: &Path) -> Result<(), String> {
         ("semabench.csv", report::csv(record).into_bytes()),
         ("runs.csv", report::runs_csv(record).into_bytes()),
         ("semabench.md", report::markdown(record).into_bytes()),
-        ("semabench.png", figure::png(&svg)?),
+        ("semabench.png", chart::png(&svg)?),
         ("semabench.svg", svg.into_bytes()),
     ];
     for (name, content) in files {
