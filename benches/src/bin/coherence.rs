@@ -70,7 +70,7 @@ fn draw(arguments: &Arguments) -> Result<(), String> {
     let svg = coherence::chart(&rounds, kind, &machine.commit).svg();
     let files = [
         ("coherence.csv", rounds.csv().into_bytes()),
-        ("tables.csv", tables.csv().into_bytes()),
+        ("coherence-tables.csv", tables.csv().into_bytes()),
         ("coherence.png", chart::png(&svg)?),
         ("coherence.svg", svg.into_bytes()),
     ];
