@@ -8,7 +8,7 @@
 //! What other processes do to the CPUs cannot be seen, but it can be felt: a thread whose spinning has not paid several
 //! times in a row sleeps at once too, and only tries again now and then.
 
-use super::fork;
+use super::{clock, fork};
 use crate::counters::{self, Event};
 use crate::sync::{atomic::Ordering, hint, now, thread, unchecked_atomic::AtomicUsize, world_thread_local};
 use core::cell::Cell;
@@ -123,6 +123,38 @@ world_thread_local! {
     static IN_VAIN: Cell<u32> = Cell::new(0);
 }
 
+/// Until when, by [`clock::millis`], nobody stays awake: other programs have the CPUs. 0 if they do not.
+static SLEEP_UNTIL: AtomicUsize = AtomicUsize::new(0);
+
+/// A yield that takes longer than this gave the CPU to another program, for one of its slices. Arbitrary, but threads that yield
+/// to each other seldom take as long.
+const LATE: Duration = Duration::from_millis(1);
+
+/// For so many times as long as a yield was late nobody stays awake, so that this is what the next one can cost at the most. See
+/// DESIGN.md, "Spin-then-park", for the measurement.
+const SLEEPS_FOR: usize = 8;
+
+fn others_have_the_cpus() -> bool {
+    // Ordering: relaxed, here and below; it is advice.
+    let until = SLEEP_UNTIL.load(Ordering::Relaxed);
+    if until == 0 {
+        return false;
+    }
+    let they_do = until.wrapping_sub(clock::millis()).cast_signed() > 0;
+    if !they_do {
+        SLEEP_UNTIL.store(0, Ordering::Relaxed);
+    }
+    they_do
+}
+
+/// After a yield that took so long.
+fn came_back_after(yielded: Duration) {
+    if yielded >= LATE {
+        let pause = yielded.as_millis() as usize * SLEEPS_FOR;
+        SLEEP_UNTIL.store(clock::millis().wrapping_add(pause).max(1), Ordering::Relaxed);
+    }
+}
+
 /// Looks as often as it is told, with a PAUSE after each look; `true` if that paid.
 fn look(times: u32, mut ready: impl FnMut() -> bool) -> bool {
     for _ in 0..times {
@@ -186,7 +218,11 @@ fn stay_awake(
         IN_VAIN.with(|in_vain| in_vain.set(times.wrapping_add(1)));
         return ready();
     }
+    if others_have_the_cpus() {
+        return ready();
+    }
     let (mut start, mut limit) = (now(), pace.limit);
+    let mut before = start;
     let mut crowd = None;
     loop {
         if next() {
@@ -205,11 +241,14 @@ fn stay_awake(
         } else {
             counters::count(Event::Yield);
             thread::yield_now();
-            if look(pace.looks_between_yields, &mut ready) {
+            let seen = look(pace.looks_between_yields, &mut ready);
+            came_back_after(now().duration_since(before));
+            if seen {
                 return true;
             }
         }
         let now = now();
+        before = now;
         if now.duration_since(start) >= limit {
             IN_VAIN.with(|in_vain| in_vain.set(times.wrapping_add(1)));
             counters::count(Event::SpinInVain);
