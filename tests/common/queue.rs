@@ -7,7 +7,7 @@ use layby::{sema::Semaphore, wait_table::Home};
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicUsize, Ordering},
         mpsc::{self, Receiver, Sender},
     },
     thread::{self, Scope, ScopedJoinHandle},
@@ -21,15 +21,26 @@ pub(crate) struct Queue<'scope, 'env, H: Home> {
     joined: usize,
     /// Tickets that those who joined have drawn or will draw, but for those that were granted in advance.
     drawn: u64,
-    /// Tickets of those who gave up.
-    given_up: Arc<AtomicU64>,
+    /// How many gave up.
+    given_up: Arc<AtomicUsize>,
+    /// How many have returned, with or without a permit.
+    returned: Arc<AtomicUsize>,
 }
 
 impl<'scope, 'env, H: Home> Queue<'scope, 'env, H> {
     pub(crate) fn new(scope: &'scope Scope<'scope, 'env>, semaphore: &'env Semaphore<H>) -> Self {
         let (admit, admitted) = mpsc::channel();
         assert_eq!(semaphore.waiters(), 0);
-        Self { scope, semaphore, admit, admitted, joined: 0, drawn: 0, given_up: Arc::default() }
+        Self {
+            scope,
+            semaphore,
+            admit,
+            admitted,
+            joined: 0,
+            drawn: 0,
+            given_up: Arc::default(),
+            returned: Arc::default(),
+        }
     }
 
     /// A thread more, the next in line, that takes `n` permits. `take` says whether it got them; then its number is an
@@ -45,21 +56,32 @@ impl<'scope, 'env, H: Home> Queue<'scope, 'env, H> {
         let (semaphore, admit, number) = (self.semaphore, self.admit.clone(), self.joined);
         self.joined += 1;
         self.drawn += n - semaphore.available().min(n);
-        let given_up = Arc::clone(&self.given_up);
+        let (given_up, returned) = (Arc::clone(&self.given_up), Arc::clone(&self.returned));
         let thread = thread::Builder::new().stack_size(128 * 1024).spawn_scoped(self.scope, move || {
             let got = take(semaphore);
             if got {
                 admit.send(number).unwrap();
             } else {
-                given_up.fetch_add(n, Ordering::SeqCst);
+                given_up.fetch_add(1, Ordering::SeqCst);
             }
+            returned.fetch_add(1, Ordering::SeqCst);
             got
         });
         let thread = thread.unwrap();
-        // In this order: one who gives up between the two is missed for a moment, and never counted twice.
-        let in_line_or_gone = || self.given_up.load(Ordering::SeqCst) + semaphore.waiters();
-        eventually(|| in_line_or_gone() >= self.drawn || thread.is_finished());
+        eventually(|| self.all_are_in_line_or_gone() || thread.is_finished());
         thread
+    }
+
+    fn all_are_in_line_or_gone(&self) -> bool {
+        if self.given_up.load(Ordering::SeqCst) == 0 {
+            return self.semaphore.waiters() >= self.drawn;
+        }
+        // The abandoned tickets of one who has returned may be in the hands of another who gives up, and count as waiting again.
+        // So threads are counted, in this order: who returns between the two is missed for a moment, and none counted twice.
+        let returned = self.returned.load(Ordering::SeqCst);
+        let mut published = 0;
+        H::table().for_each_waiter(|waiter| published += usize::from(waiter.key().is_within(self.semaphore)));
+        returned + published >= self.joined
     }
 
     /// Who was admitted next; waits for it.
