@@ -19,8 +19,9 @@ export TSAN_OPTIONS="$options:die_after_fork=0:${TSAN_OPTIONS:-}"
 # Leaks are not looked for: lingering waits ask for a table that is never dropped, so the tests leak theirs.
 export ASAN_OPTIONS="$options:detect_stack_use_after_return=1:detect_leaks=0:${ASAN_OPTIONS:-}"
 
-# A round of the soak with children hung under AddressSanitizer, once; not yet explained. tests/fork.rs runs as ever.
-echo "SKIPPED: children of the soak: one hung under AddressSanitizer"
+# AddressSanitizer has a lock of its own around the start of a thread (ThreadArgRetval). A child that inherits it locked cannot
+# start one; seen once in some thirty runs of ten seconds. tests/fork.rs forks when no other thread starts, and runs as ever.
+echo "SKIPPED: children of the soak: AddressSanitizer's own lock may be held by a thread that they do not have"
 export LAYBY_SOAK_NO_FORKS=1
 
 export LAYBY_TEST_SCALE=${LAYBY_TEST_SCALE:-4} # every access costs several
