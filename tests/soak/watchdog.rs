@@ -48,6 +48,8 @@ pub(crate) static POSTS: [Post; 64] = [const { Post::new() }; 64];
 
 static SEED: AtomicUsize = AtomicUsize::new(0);
 static ROUND: AtomicUsize = AtomicUsize::new(0);
+/// Rounds that have begun: the same one may be played over and over.
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
 
 const TICK: Duration = Duration::from_millis(100);
 /// How many ticks a round may take, unless the environment says otherwise. The longest takes a second, on a machine with
@@ -60,12 +62,12 @@ pub(crate) fn start(seed: usize) {
     std::panic::set_hook(Box::new(|panic| give_up(&format!("{panic}"))));
     let patience = number_from_environment("LAYBY_SOAK_PATIENCE").unwrap_or(PATIENCE * divisor());
     thread::spawn(move || {
-        let (mut round, mut ticks) = (0, 0);
+        let (mut begun, mut ticks) = (0, 0);
         loop {
             thread::sleep(TICK);
-            let now = ROUND.load(Ordering::Relaxed);
-            ticks = if now == round { ticks + 1 } else { 0 };
-            round = now;
+            let now = BEGUN.load(Ordering::Relaxed);
+            ticks = if now == begun { ticks + 1 } else { 0 };
+            begun = now;
             if ticks > patience {
                 give_up("nobody gets any further");
             }
@@ -75,6 +77,7 @@ pub(crate) fn start(seed: usize) {
 
 pub(crate) fn begin_round(round: usize) {
     ROUND.store(round, Ordering::Relaxed);
+    BEGUN.fetch_add(1, Ordering::Relaxed);
 }
 
 fn give_up(why: &str) -> ! {
