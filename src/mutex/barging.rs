@@ -47,7 +47,10 @@
 //!
 //! Newcomers barge: they may take a free lock before a waiter that has just been woken. A waiter that comes back to
 //! find the lock taken, [`PATIENCE`] or more after it began to wait, becomes the starving one, and the next release is
-//! for it. Waiters are woken in the order in which they went to sleep.
+//! for it: nobody overtakes it. There is one at a time. Another that has lost its patience meanwhile sleeps again, behind
+//! those who sleep already, and asks for the mark when it is next woken; each time it finds it taken, somebody who had
+//! waited too long has been served. So the one bound is firm, for the starving one; for the others it is [`PATIENCE`] and the
+//! turns of those who starve before them. Waiters are woken in the order in which they went to sleep.
 //!
 //! # Release never touches a dead mutex
 //!

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// A mutex for throughput: who comes while it is free takes it.
 ///
-/// A waiter that has been overtaken for a millisecond is served next. 4 bytes beside the data.
+/// Of those who have been overtaken for a millisecond, one at a time is served next. 4 bytes beside the data.
 ///
 /// ```
 /// use layby::mutex::Mutex;
