@@ -27,11 +27,23 @@ impl Sent {
 #[test]
 #[cfg(layby_seeded_fault = "race")]
 fn two_threads_write_without_an_order() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     let mut word = 0;
     let shared = Sent(&raw mut word);
+    let here = AtomicU32::new(0);
+    // Not before both are here, or the locks around a thread's end and another's start would put them in order. Relaxed, so
+    // that this does not.
+    let bump = || {
+        here.fetch_add(1, Ordering::Relaxed);
+        while here.load(Ordering::Relaxed) < 2 {
+            thread::yield_now();
+        }
+        shared.bump();
+    };
     thread::scope(|scope| {
-        scope.spawn(move || shared.bump());
-        scope.spawn(move || shared.bump());
+        scope.spawn(bump);
+        scope.spawn(bump);
     });
     assert!(word > 0);
 }
