@@ -34,7 +34,7 @@ fn two_threads_write_without_an_order() {
     let here = AtomicU32::new(0);
     // Not before both are here, or the locks around a thread's end and another's start would put them in order. Relaxed, so
     // that this does not.
-    let bump = || {
+    let bump = |shared: Sent| {
         here.fetch_add(1, Ordering::Relaxed);
         while here.load(Ordering::Relaxed) < 2 {
             thread::yield_now();
@@ -42,8 +42,10 @@ fn two_threads_write_without_an_order() {
         shared.bump();
     };
     thread::scope(|scope| {
-        scope.spawn(bump);
-        scope.spawn(bump);
+        for _ in 0..2 {
+            let bump = &bump;
+            scope.spawn(move || bump(shared));
+        }
     });
     assert!(word > 0);
 }
