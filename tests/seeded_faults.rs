@@ -31,20 +31,25 @@ fn two_threads_write_without_an_order() {
 
     let mut word = 0;
     let shared = Sent(&raw mut word);
-    let here = AtomicU32::new(0);
-    // Not before both are here, or the locks around a thread's end and another's start would put them in order. Relaxed, so
-    // that this does not.
-    let bump = |shared: Sent| {
-        here.fetch_add(1, Ordering::Relaxed);
-        while here.load(Ordering::Relaxed) < 2 {
+    let turn = AtomicU32::new(0);
+    // One after the other, for the sanitizer may miss what happens at the very same moment; and nobody ends before both have
+    // had their turn, or the locks around a thread's end and another's start would put them in order. Relaxed, so that
+    // this does not.
+    let wait_for = |number| {
+        while turn.load(Ordering::Relaxed) != number {
             thread::yield_now();
         }
+    };
+    let bump = |number, shared: Sent| {
+        wait_for(number);
         shared.bump();
+        turn.store(number + 1, Ordering::Relaxed);
+        wait_for(2);
     };
     thread::scope(|scope| {
-        for _ in 0..2 {
+        for number in 0..2 {
             let bump = &bump;
-            scope.spawn(move || bump(shared));
+            scope.spawn(move || bump(number, shared));
         }
     });
     assert!(word > 0);
