@@ -31,7 +31,8 @@ else
     runner="/usr/$gnu/lib/ld-linux.so.2 --library-path /usr/$gnu/lib"
 fi
 variable=CARGO_TARGET_$(tr a-z- A-Z_ <<<"$target")
-export "${variable}_LINKER=$gnu-gcc" "${variable}_RUNNER=$runner"
+# Twice: cargo starts the tests by it, and some tests start themselves once more.
+export "${variable}_LINKER=$gnu-gcc" "${variable}_RUNNER=$runner" "LAYBY_TEST_RUNNER=$runner"
 
 say "the suite on $arch"
 limited cargo test -Zbuild-std --target "$target" --target-dir "$BUILD/cross" "${without[@]}" "$@"

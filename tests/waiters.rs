@@ -360,7 +360,12 @@ mod on_demand {
 
     /// Runs the named test in a process of its own, where `how` is in the environment.
     fn process(test: &str, how: &str) -> Child {
-        Command::new(env::current_exe().unwrap())
+        // In emulation the program is started by another one.
+        let runner = env::var("LAYBY_TEST_RUNNER").unwrap_or_default();
+        let this_program = env::args().next().unwrap();
+        let mut words = runner.split_whitespace().chain([this_program.as_str()]);
+        Command::new(words.next().unwrap())
+            .args(words)
             .args(["--exact", test, "--nocapture"])
             .env(HOW, how)
             .stderr(Stdio::piped())
