@@ -5,6 +5,7 @@
 use crate::common::eventually;
 use layby::{sema::Semaphore, wait_table::Home};
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -79,9 +80,14 @@ impl<'scope, 'env, H: Home> Queue<'scope, 'env, H> {
         // The abandoned tickets of one who has returned may be in the hands of another who gives up, and count as waiting again.
         // So threads are counted, in this order: who returns between the two is missed for a moment, and none counted twice.
         let returned = self.returned.load(Ordering::SeqCst);
-        let mut published = 0;
-        H::table().for_each_waiter(|waiter| published += usize::from(waiter.key().is_within(self.semaphore)));
-        returned + published >= self.joined
+        // By their tickets: one who was woken, and published itself again, may be reported twice.
+        let mut in_line = BTreeSet::new();
+        H::table().for_each_waiter(|waiter| {
+            if waiter.key().is_within(self.semaphore) {
+                in_line.insert(waiter.key().ticket_number());
+            }
+        });
+        returned + in_line.len() >= self.joined
     }
 
     /// Who was admitted next; waits for it.
