@@ -6,7 +6,8 @@
 //! for: with as many spinners as CPUs it sleeps at once. With one CPU nobody looks twice.
 //!
 //! What other processes do to the CPUs cannot be seen, but it can be felt: a thread whose spinning has not paid several
-//! times in a row sleeps at once too, and only tries again now and then.
+//! times in a row sleeps at once too, and only tries again now and then; and when a yield came back late, because another
+//! program had the CPU meanwhile, nobody in the process stays awake for a while.
 
 use super::{clock, fork};
 use crate::counters::{self, Event};
@@ -130,8 +131,11 @@ static SLEEP_UNTIL: AtomicUsize = AtomicUsize::new(0);
 /// to each other seldom take as long.
 const LATE: Duration = Duration::from_millis(1);
 
-/// For so many times as long as a yield was late nobody stays awake, so that this is what the next one can cost at the most. See
-/// DESIGN.md, "Spin-then-park", for the measurement.
+/// Longer slices than this are not those of another program: the machine slept, or the process was stopped. Arbitrary.
+const LONGEST_SLICE: Duration = Duration::from_millis(20);
+
+/// For so many times as long as a yield was late nobody stays awake, so that the next one costs an eighth of the time at the
+/// most. See DESIGN.md, "Busy machines", for the measurement.
 const SLEEPS_FOR: usize = 8;
 
 fn others_have_the_cpus() -> bool {
@@ -149,9 +153,14 @@ fn others_have_the_cpus() -> bool {
 
 /// After a yield that took so long.
 fn came_back_after(yielded: Duration) {
-    if yielded >= LATE {
-        let pause = yielded.as_millis() as usize * SLEEPS_FOR;
-        SLEEP_UNTIL.store(clock::millis().wrapping_add(pause).max(1), Ordering::Relaxed);
+    if yielded < LATE {
+        return;
+    }
+    let now = clock::millis();
+    // Where there is no such clock it would never end.
+    if now != 0 {
+        let pause = yielded.min(LONGEST_SLICE).as_millis() as usize * SLEEPS_FOR;
+        SLEEP_UNTIL.store(now.wrapping_add(pause).max(1), Ordering::Relaxed);
     }
 }
 
