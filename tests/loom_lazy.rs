@@ -1,7 +1,7 @@
 //! The thread's own element: lazy removal against notifiers, thread exit, arm/check/wait. What loom is blind to: see
 //! `models`.
 //!
-//! Bound: all interleavings for two threads, 2 preemptions for three.
+//! Bound: all interleavings for two threads (3 preemptions where one arms within a loop), 2 preemptions for three.
 //! Time: 33 seconds, all models together, on two busy cores (load 20; 3 seconds of user time).
 
 #![cfg(layby_loom)]
@@ -85,6 +85,19 @@ fn armed_twice() {
         }
     }
     explore_lingering(ALL, [arm_twice_until_set, |w| w.wake_all_after_set(&w.x)]);
+}
+
+/// What comes between the check and the wait in the loop form arms for the same key: the wait does not take that element for
+/// one that was there when the condition was checked.
+#[test]
+fn armed_within_a_loop() {
+    fn loop_and_arm_until_set(w: &'static World) {
+        while !is_set(&w.x) {
+            drop(w.table.arm(&w.x));
+            w.table.location_wait(&w.x);
+        }
+    }
+    explore_lingering(3, [loop_and_arm_until_set, |w| w.wake_all_after_set(&w.x)]);
 }
 
 /// The element of an earlier loop, over since, is still there when the next loop on the same key begins.

@@ -7,11 +7,22 @@
 //! | the thread's element is | [`WaitTable::location_wait`] |
 //! |---|---|
 //! | on no chain | publishes it and returns, so that the caller checks its condition once more |
-//! | published for this key | waits |
+//! | published for this key, in the loop form | waits |
+//! | published for this key by [`WaitTable::arm`] | gets it off, then as on no chain |
 //! | lingering on another key's chain | gets it off, then as on no chain |
 //!
-//! An element that lingers on this key's chain since an earlier wait was published before the caller's last check, with
-//! fence A between, so it may be waited on without publishing it again.
+//! An element that lingers on this key's chain since an earlier loop was published before the caller's last check, with
+//! fence A between, so it may be waited on without publishing it again. Of one that [`WaitTable::arm`] published that is not
+//! known:
+//!
+//! ```text
+//! waiter                              notifier
+//! condition? no
+//!                                     condition = true
+//!                                     slot empty? yes: nobody to wake
+//! arm: publish, and never mind
+//! location_wait: is published, sleep  (for ever)
+//! ```
 
 #![allow(unsafe_code)]
 
@@ -44,6 +55,8 @@ struct Local {
 struct Place {
     slot: &'static Slot,
     key: Key,
+    /// Whether it was published in the loop form, whose caller then checked its condition.
+    in_loop: bool,
     generation: u32,
     /// [`withdraw`] for the backend of the slot's table.
     withdraw: fn(&Slot, &Element, u32),
@@ -77,11 +90,16 @@ impl Local {
         }
     }
 
-    fn publish<B: Backend>(&self, slot: &'static Slot, key: Key) {
+    /// Whether its caller, in the loop form, has checked its condition since the element was published.
+    fn is_checked(&self) -> bool {
+        self.place.get().is_some_and(|place| place.in_loop) || mutant!("sleeps_on_an_armed_element")
+    }
+
+    fn publish<B: Backend>(&self, slot: &'static Slot, key: Key, in_loop: bool) {
         self.settle();
         // SAFETY: we are the owner, and `settle` has got the element off its chain.
         unsafe { self.element.rearm(Label { key, selectable: false }) };
-        self.place.set(Some(Place { slot, key, generation: fork::generation(), withdraw: withdraw::<B> }));
+        self.place.set(Some(Place { slot, key, in_loop, generation: fork::generation(), withdraw: withdraw::<B> }));
         self.publications.set(self.publications.get() + 1);
         // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor gets it off
         // before its memory goes.
@@ -120,9 +138,9 @@ impl<B: Backend> WaitTable<B> {
     ///
     /// Only for tables that are never dropped: the thread's element may stay on a chain after the loop.
     ///
-    /// The check of the condition must be the last thing before the call. In particular, a wait for the same key in this
-    /// form or by [`arm`](Self::arm) between the two may use up the wake-up that the check has just missed; the closure
-    /// forms and [`Armed`] have no such gap.
+    /// The check of the condition must be the last thing before the call. In particular, another loop for the same key
+    /// between the two may use up the wake-up that the check has just missed; the closure forms and [`Armed`] have no such
+    /// gap.
     pub fn location_wait(&'static self, key: impl Into<Key>) {
         self.location_wait_at(key.into(), None);
     }
@@ -137,13 +155,13 @@ impl<B: Backend> WaitTable<B> {
         let slot = self.enter(key);
         LOCAL
             .try_with(|local| {
-                if local.is_at(slot, key) {
+                if local.is_at(slot, key) && local.is_checked() {
                     return local.wait::<B>(deadline);
                 }
                 if deadline::passed(deadline) {
                     return WaitOutcome::TimedOut;
                 }
-                local.publish::<B>(slot, key);
+                local.publish::<B>(slot, key, true);
                 WaitOutcome::Woken
             })
             .unwrap_or_else(|_| self.poll(key, deadline))
@@ -161,7 +179,7 @@ impl<B: Backend> WaitTable<B> {
                 // An element still there from an earlier wait was followed by fence A then, and the caller's check
                 // comes after that; no second fence is needed. Where a notification is not yet seen, the wait sees it.
                 if !local.is_at(slot, key) || local.element.is_notified() {
-                    local.publish::<B>(slot, key);
+                    local.publish::<B>(slot, key, false);
                 }
                 local.publications.get()
             })

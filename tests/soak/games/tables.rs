@@ -96,14 +96,12 @@ impl<H: Home> Lingering<H> {
 impl<H: Home> Game for Lingering<H> {
     fn play(&self, worker: &mut Worker<'_>) {
         self.flag.play(worker, H::table(), |worker, key, soon, holds| {
-            let armed = worker.random.one_in(32);
-            if armed {
-                // And not waited: its element stays on the chain.
+            if worker.random.one_in(32) {
+                // Armed, and not waited: its element stays on the chain.
                 drop(H::table().arm(key));
             }
-            // This one does not look at the condition: nobody wakes the stranger, and with an element that was there before
-            // it would wait, though the flag was last looked at before that.
-            let may_wait_for_ever = key != Key::address(&self.flag.stranger) && !armed;
+            // This one does not look at the condition, and nobody wakes the stranger.
+            let may_wait_for_ever = key != Key::address(&self.flag.stranger);
             let form = match worker.random.choose(&Form::ALL) {
                 Form::Location if !may_wait_for_ever => Form::LocationDeadline,
                 form => form,
