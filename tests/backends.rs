@@ -65,6 +65,25 @@ fn a_wake_up_reaches_its_own_word<B: Backend>() {
     });
 }
 
+fn a_wake_up_of_all_reaches_all<B: Backend>() {
+    let word = AtomicU32::new(0);
+    let awake = Tally::new();
+    let sleepers = 4;
+    thread::scope(|s| {
+        for _ in 0..sleepers {
+            s.spawn(|| {
+                awake.add();
+                wait_for_change::<B>(&word, 0, None);
+            });
+        }
+        awake.reaches(sleepers);
+        // Time for all to fall asleep: whoever has not will see the change.
+        thread::sleep(Duration::from_millis(20));
+        word.store(1, Ordering::Release);
+        B::wake_all(&word);
+    });
+}
+
 fn no_false_sleep<B: Backend>() {
     let word = AtomicU32::new(1);
     B::wait(&word, 0, None);
@@ -108,6 +127,7 @@ fn the_address_is_only_a_name<B: Backend>() {
     let stale: *const AtomicU32 = &*word;
     drop(word);
     B::wake(stale);
+    B::wake_all(stale);
 
     // A sleeper that gets somebody else's wake-up looks at its own word and sleeps on.
     let word = AtomicU32::new(0);
@@ -142,7 +162,7 @@ macro_rules! conformance {
             use layby::sys::$backend;
 
             conformance! { @tests $backend:
-                no_lost_wake_up a_wake_up_reaches_its_own_word no_false_sleep late_is_not_early
+                no_lost_wake_up a_wake_up_reaches_its_own_word a_wake_up_of_all_reaches_all no_false_sleep late_is_not_early
                 the_end_of_time_is_awaited_asleep the_address_is_only_a_name the_wait_table_works_on_it
             }
         }

@@ -6,7 +6,7 @@ mod common;
 #[path = "common/homes.rs"]
 mod homes;
 
-use common::{Tally, scaled, watchdog};
+use common::{Tally, counting_backend, scaled, watchdog};
 use layby::{
     sema::{RawSemaphore, Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore},
     sys::{Native, Park, Spin},
@@ -185,6 +185,42 @@ suite! {
     array_two_near: TwaArraySemaphore<2, Park>;
     chain: TwaChainSemaphore;
     monitor: TwaMonitorSemaphore;
+}
+
+/// All are near: nobody waits in the array.
+#[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+mod array_all_near {
+    use super::*;
+
+    #[test]
+    fn hand_over() {
+        super::hand_over::<TwaArraySemaphore<{ u32::MAX }>>();
+    }
+}
+
+counting_backend!(InOneBucket);
+
+/// Semaphores that lie as far apart as the array has buckets share them. Whoever is told to look while an older sleeper is
+/// there, which looks in vain, looks too.
+#[test]
+fn a_post_reaches_all_who_share_a_bucket() {
+    const BUCKETS: usize = 8192;
+    type Sleeping = TwaArraySemaphore<0, InOneBucket>;
+    let _watchdog = watchdog();
+    let semaphores: Vec<_> = (0..=BUCKETS / size_of::<Sleeping>()).map(|_| Sleeping::with_permits(0)).collect();
+    let [older, .., younger] = semaphores.as_slice() else { unreachable!() };
+    for _ in 0..scaled(50) {
+        thread::scope(|s| {
+            let before = InOneBucket::waits().get();
+            s.spawn(|| older.take());
+            InOneBucket::waits().reaches(before + 1);
+            let takes = s.spawn(|| younger.take());
+            InOneBucket::waits().reaches(before + 2);
+            younger.post();
+            takes.join().unwrap();
+            older.post();
+        });
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! and a wake-up that came is never reported as a timeout. No test here has an upper bound on time.
 
 #![cfg(not(any(layby_loom, layby_shuttle)))]
+#![allow(unsafe_code, reason = "a backend of its own")]
 
 mod common;
 
@@ -46,7 +47,8 @@ fn timeouts_are_never_early() {
 /// A backend that never sleeps: each of its returns is early.
 struct Restless;
 
-impl Backend for Restless {
+// SAFETY: the word is not written to; nothing unwinds, and nothing waits in a table.
+unsafe impl Backend for Restless {
     const NAME: &'static str = "restless";
 
     fn wait(_: &AtomicU32, _: u32, _: Option<Instant>) {
@@ -54,6 +56,8 @@ impl Backend for Restless {
     }
 
     fn wake(_: *const AtomicU32) {}
+
+    fn wake_all(_: *const AtomicU32) {}
 }
 
 #[test]
@@ -133,7 +137,8 @@ struct Oversleeper;
 static ASLEEP: Tally = Tally::new();
 static ALARM: AtomicBool = AtomicBool::new(false);
 
-impl Backend for Oversleeper {
+// SAFETY: the word is not written to; nothing unwinds, and nothing waits in a table.
+unsafe impl Backend for Oversleeper {
     const NAME: &'static str = "oversleeper";
 
     fn wait(_: &AtomicU32, _: u32, _: Option<Instant>) {
@@ -142,6 +147,8 @@ impl Backend for Oversleeper {
     }
 
     fn wake(_: *const AtomicU32) {}
+
+    fn wake_all(_: *const AtomicU32) {}
 }
 
 /// The notifier comes while the waiter sleeps, and the waiter looks at its gate only after the deadline: the wake-up

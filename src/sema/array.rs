@@ -1,7 +1,7 @@
 //! Listing 2: TWA-Semaphore, with a waiting array of update counters.
 
 use super::{RawSemaphore, tickets::Tickets};
-use crate::line::{Distance, Word, key_of};
+use crate::line::{Distance, MAX_DISTANCE, Word, key_of};
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
     const_outside_models, fence_before_look_seqcst, mutant, unless_mutant, world_static,
@@ -52,10 +52,15 @@ impl WaitBucket {
         if !mutant!("no_change_fence") {
             fence_before_look_seqcst();
         }
-        // A backend wakes one sleeper at a time; those of all tickets that share the bucket have to look.
+        // Those of all tickets that share the bucket have to look. Not one wake for each that is counted: who has come since
+        // sleeps on the new sequence, and could use up a wake that is meant for another.
         let sleepers = self.sleepers.load(unless_mutant!("relaxed_look_for_sleepers", SeqCst));
-        for _ in 0..if mutant!("change_wakes_nobody") { 0 } else { sleepers } {
-            B::wake(&raw const self.update_sequence);
+        if sleepers != 0 && !mutant!("change_wakes_nobody") {
+            if mutant!("change_wakes_one") {
+                B::wake(&raw const self.update_sequence);
+            } else {
+                B::wake_all(&raw const self.update_sequence);
+            }
         }
     }
 }
@@ -97,6 +102,12 @@ pub struct TwaArraySemaphore<const THRESHOLD: u32 = 1, B: Backend = Spin> {
 }
 
 impl<const THRESHOLD: u32, B: Backend> TwaArraySemaphore<THRESHOLD, B> {
+    const NEAR: Distance = {
+        // The comparison is by Word, which is as wide as the target has atomics.
+        assert!(THRESHOLD as Word <= MAX_DISTANCE, "THRESHOLD is more than this target can count");
+        THRESHOLD as Distance
+    };
+
     fn bucket(&self, ticket: Word) -> &'static WaitBucket {
         &wait_array().0[key_of(self, ticket).hash() as usize & (TABLE_SIZE - 1)]
     }
@@ -123,7 +134,7 @@ impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESH
             if dx > 0 {
                 return;
             }
-            if dx + Distance::from(THRESHOLD.cast_signed()) > 0 {
+            if dx + Self::NEAR > 0 {
                 // Near: global spinning on Grant.
                 spin_policy::spin_for_ever_until(|| self.tickets.surplus(tx) > 0);
                 return;
@@ -135,7 +146,7 @@ impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESH
 
     fn post(&self) {
         // The holder of the ticket granted is near, and sees it; the one that is near from now on is to be told.
-        let near = Word::from(THRESHOLD) + Word::from(mutant!("tells_one_too_far"));
+        let near = Self::NEAR.cast_unsigned() + Word::from(mutant!("tells_one_too_far"));
         let g = self.tickets.grant().wrapping_add(near);
         if self.tickets.is_drawn(g) {
             self.bucket(g).change::<B>();

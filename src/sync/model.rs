@@ -64,7 +64,8 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<Instant>) 
 }
 
 /// Wakes every sleeper of the model; each looks at its own word.
-pub(crate) fn wake(_word: *const AtomicU32) {
+pub(crate) fn wake_all(_word: *const AtomicU32) {
     drop(bedroom().expired.lock().unwrap());
     bedroom().bell.notify_all();
 }
+pub(crate) use wake_all as wake;

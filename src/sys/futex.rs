@@ -3,7 +3,7 @@
 use super::{AtomicU32, Backend, deadline};
 use crate::counters::{self, Event};
 use crate::sync::mutant;
-use core::ptr;
+use core::{ffi::c_int, ptr};
 use std::time::Instant;
 
 /// FUTEX_BITSET_MATCH_ANY, which libc does not have for Android.
@@ -16,7 +16,8 @@ const MATCH_ANY: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 pub struct Futex;
 
-impl Backend for Futex {
+// SAFETY: system calls alone, which neither write to the word nor unwind.
+unsafe impl Backend for Futex {
     const NAME: &'static str = "futex";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
@@ -42,13 +43,21 @@ impl Backend for Futex {
     }
 
     fn wake(word: *const AtomicU32) {
-        counters::count(Event::WakeCall);
-        if mutant!("futex_wakes_nobody") {
-            return;
-        }
-        // SAFETY: FUTEX_WAKE on a private futex takes the address as a name and does not touch the memory behind it.
-        unsafe {
-            libc::syscall(libc::SYS_futex, word.addr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);
-        }
+        wake_at_most(word, 1);
+    }
+
+    fn wake_all(word: *const AtomicU32) {
+        wake_at_most(word, if mutant!("futex_wakes_one_of_all") { 1 } else { c_int::MAX });
+    }
+}
+
+fn wake_at_most(word: *const AtomicU32, sleepers: c_int) {
+    counters::count(Event::WakeCall);
+    if mutant!("futex_wakes_nobody") {
+        return;
+    }
+    // SAFETY: FUTEX_WAKE on a private futex takes the address as a name and does not touch the memory behind it.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.addr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, sleepers);
     }
 }

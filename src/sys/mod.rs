@@ -64,17 +64,25 @@ pub type Native = Park;
 /// The contract, which the conformance suite (`tests/backends.rs`) puts to every backend:
 ///
 /// - **No lost wake-up.** If `word` is changed from `expected` and then [`wake`](Backend::wake) is called with its
-///   address, a [`wait`](Backend::wait) on it returns, whichever came first.
+///   address, a [`wait`](Backend::wait) on it returns, whichever came first. If several threads wait on it,
+///   [`wake_all`](Backend::wake_all) has them all return, and `wake` one of them, whichever it is.
 /// - **No false sleep.** `wait` returns without sleeping if `word` is not `expected`.
 /// - **Early is allowed.** `wait` may return at any time, for no reason; the caller looks at the word and the clock.
 ///   It never says why it returned, so it can never call an early return a timeout.
 /// - **Late is not early.** With a deadline, `wait` returns some time after it has passed.
-/// - **The address is only a name.** `wake` does not read or write through its pointer. The word may be gone, and
-///   something else may live there; whoever sleeps on that something wakes early, which is allowed.
+/// - **The address is only a name.** `wake` and `wake_all` do not read or write through their pointer. The word may be
+///   gone, and something else may live there; whoever sleeps on that something wakes early, which is allowed.
 ///
-/// Any implementation is sound: a backend that returns early makes its users spin, and one that does not wake makes
-/// them hang, but nothing it does can cause undefined behaviour.
-pub trait Backend: Send + Sync + 'static {
+/// A backend that returns early makes its users spin, and one that does not wake makes them hang; neither is undefined
+/// behaviour.
+///
+/// # Safety
+/// Whoever waits lends its element, often on its stack, to other threads until the word says otherwise. So:
+///
+/// - `wait` does not write to the word.
+/// - No function unwinds.
+/// - No function calls anything of this crate that waits: the thread's own element is in use.
+pub unsafe trait Backend: Send + Sync + 'static {
     /// A short name for reports.
     const NAME: &'static str;
 
@@ -86,4 +94,7 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Wakes the thread that sleeps on the word at this address, if there is one.
     fn wake(word: *const AtomicU32);
+
+    /// Wakes every thread that sleeps on the word at this address.
+    fn wake_all(word: *const AtomicU32);
 }

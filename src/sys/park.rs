@@ -20,8 +20,9 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy)]
 pub struct Park;
 
+// SAFETY: the word is only read; `parking_lot_core` does not unwind, nor do our closures.
 #[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
-impl Backend for Park {
+unsafe impl Backend for Park {
     const NAME: &'static str = "park";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
@@ -38,7 +39,12 @@ impl Backend for Park {
         }
     }
 
+    /// All of them: there is no wake of one that leaves foreign sleepers alone, nor need for one.
     fn wake(word: *const AtomicU32) {
+        Self::wake_all(word);
+    }
+
+    fn wake_all(word: *const AtomicU32) {
         use crate::sync::mutant;
         use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp};
         counters::count(Event::WakeCall);
@@ -57,8 +63,9 @@ impl Backend for Park {
 #[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
 const OURS: parking_lot_core::ParkToken = parking_lot_core::ParkToken(0x6c61_7962);
 
+// SAFETY: the word is only read. A checker that unwinds ends the execution.
 #[cfg(any(layby_loom, layby_shuttle, layby_coherence))]
-impl Backend for Park {
+unsafe impl Backend for Park {
     const NAME: &'static str = "model";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
@@ -67,5 +74,9 @@ impl Backend for Park {
 
     fn wake(word: *const AtomicU32) {
         crate::sync::bedroom::wake(word);
+    }
+
+    fn wake_all(word: *const AtomicU32) {
+        crate::sync::bedroom::wake_all(word);
     }
 }

@@ -11,7 +11,8 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy)]
 pub struct Spin;
 
-impl Backend for Spin {
+// SAFETY: the word is only read, and nothing unwinds.
+unsafe impl Backend for Spin {
     const NAME: &'static str = "spin";
     const SLEEPS: bool = false;
 
@@ -23,4 +24,6 @@ impl Backend for Spin {
     }
 
     fn wake(_word: *const AtomicU32) {}
+
+    fn wake_all(_word: *const AtomicU32) {}
 }

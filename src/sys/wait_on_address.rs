@@ -4,7 +4,9 @@ use super::{AtomicU32, Backend};
 use crate::counters::{self, Event};
 use core::{mem, ptr};
 use std::time::{Duration, Instant};
-use windows_sys::Win32::System::Threading::{INFINITE, WaitOnAddress as wait_on_address, WakeByAddressSingle};
+use windows_sys::Win32::System::Threading::{
+    INFINITE, WaitOnAddress as wait_on_address, WakeByAddressAll, WakeByAddressSingle,
+};
 
 /// Sleeps by `WaitOnAddress`. It takes 1, 2, 4 or 8 bytes; a gate has four, whatever its user waits for.
 ///
@@ -17,7 +19,8 @@ use windows_sys::Win32::System::Threading::{INFINITE, WaitOnAddress as wait_on_a
 #[derive(Debug, Clone, Copy)]
 pub struct WaitOnAddress;
 
-impl Backend for WaitOnAddress {
+// SAFETY: system calls alone, which neither write to the word nor unwind.
+unsafe impl Backend for WaitOnAddress {
     const NAME: &'static str = "wait_on_address";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
@@ -41,6 +44,12 @@ impl Backend for WaitOnAddress {
         counters::count(Event::WakeCall);
         // SAFETY: the address is a name only; the memory behind it is not touched.
         unsafe { WakeByAddressSingle(word.cast()) }
+    }
+
+    fn wake_all(word: *const AtomicU32) {
+        counters::count(Event::WakeCall);
+        // SAFETY: as above.
+        unsafe { WakeByAddressAll(word.cast()) }
     }
 }
 

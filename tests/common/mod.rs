@@ -129,7 +129,9 @@ macro_rules! counting_backend {
             }
         }
 
-        impl layby::sys::Backend for $name {
+        // SAFETY: the word is not written to; nothing unwinds, and nothing waits in a table.
+        #[allow(unsafe_code)]
+        unsafe impl layby::sys::Backend for $name {
             const NAME: &'static str = stringify!($name);
 
             fn wait(word: &layby::sys::AtomicU32, expected: u32, deadline: Option<std::time::Instant>) {
@@ -140,6 +142,11 @@ macro_rules! counting_backend {
             fn wake(word: *const layby::sys::AtomicU32) {
                 Self::wakes().add();
                 layby::sys::Native::wake(word);
+            }
+
+            fn wake_all(word: *const layby::sys::AtomicU32) {
+                Self::wakes().add();
+                layby::sys::Native::wake_all(word);
             }
         }
     };

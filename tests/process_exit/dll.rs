@@ -21,7 +21,8 @@ static NOTIFYING: AtomicBool = AtomicBool::new(false);
 /// Sleeps as the platform does, and never comes back from a wake: a notifier that is killed in the middle of a chain.
 struct NeverDoneWaking;
 
-impl Backend for NeverDoneWaking {
+// SAFETY: the word is not written to; nothing unwinds, and nothing waits in a table.
+unsafe impl Backend for NeverDoneWaking {
     const NAME: &'static str = "never done waking";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
@@ -34,6 +35,10 @@ impl Backend for NeverDoneWaking {
         loop {
             thread::park();
         }
+    }
+
+    fn wake_all(word: *const AtomicU32) {
+        Self::wake(word);
     }
 }
 

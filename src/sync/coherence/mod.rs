@@ -47,7 +47,7 @@ pub(crate) use local_key::LocalKey;
 pub use scheduler::{
     counts, cycles, now, own_counts, pause, random, restart_counts, run, tally_of, visitors_of, work, yield_now,
 };
-pub(crate) use scheduler::{cpus, sleep, wake};
+pub(crate) use scheduler::{cpus, sleep, wake, wake_all};
 
 /// The atomics of this world, for code that is to be compared with the crate's.
 pub mod atomic {

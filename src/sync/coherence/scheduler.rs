@@ -346,17 +346,27 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<Instant>) 
 
 /// Wakes the thread that has slept longest on the word at this address, if there is one.
 pub(crate) fn wake(word: *const AtomicU32) {
+    wake_at_most(word, 1);
+}
+
+/// Wakes every thread that sleeps on the word at this address.
+pub(crate) fn wake_all(word: *const AtomicU32) {
+    wake_at_most(word, usize::MAX);
+}
+
+fn wake_at_most(word: *const AtomicU32, limit: usize) {
     if !take_turn() {
         return;
     }
     must_be_inside(|simulation| {
         let (costs, sleepers) = (simulation.machine.costs, simulation.sleepers.get_mut(&word.addr()));
-        let sleeper = sleepers.and_then(VecDeque::pop_front);
+        let woken: Vec<_> =
+            sleepers.map_or_else(Vec::new, |sleepers| sleepers.drain(..limit.min(sleepers.len())).collect());
         let me = simulation.me();
         me.clock += costs.wake;
-        me.counts.wakes += u64::from(sleeper.is_some());
+        me.counts.wakes += woken.len() as u64;
         let runs_at = me.clock + costs.wake_latency;
-        if let Some(sleeper) = sleeper {
+        for sleeper in woken {
             simulation.rouse(sleeper, runs_at);
             simulation.schedule(sleeper, runs_at);
         }
