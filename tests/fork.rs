@@ -283,6 +283,8 @@ fn nothing_is_left_of_the_parents_abandoned_tickets() {
             });
             assert_eq!(in_line, 1);
             assert_at_rest(semaphore, 0);
+            let table = format!("{:?}", global());
+            assert!(table.contains("alerts: 0"), "posts look for markers that are not there: {table}");
         });
         semaphore.post();
         assert!(stays.join().unwrap());

@@ -91,12 +91,15 @@ impl State {
         Self { generation: Generation::current(), alerts: AtomicUsize::new(0) }
     }
 
-    /// Makes the slots fit for publishing: a child's first use empties them of its parent's elements.
+    /// Makes the table fit for publishing: a child's first use empties it of its parent's elements and alerts.
     #[inline]
     pub(super) fn enter(&self, slots: &[Slot]) {
         self.generation.enter(|| {
             if !mutant!("keeps_the_parents") {
                 slots.iter().for_each(Slot::forget_all);
+            }
+            if !mutant!("keeps_the_parents_alerts") {
+                self.alerts.store(0, Ordering::Relaxed);
             }
         });
     }

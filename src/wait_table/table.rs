@@ -268,6 +268,8 @@ impl<B: Backend> WaitTable<B> {
 
     /// Makes every primitive of this table that looks for alerts take its slow path, until the alert is lowered.
     pub(crate) fn raise_alert(&self) {
+        // First, or a child's first wait would forget this one with its parent's.
+        self.state.enter(self.bank.slots());
         self.state.raise_alert();
     }
 
@@ -309,6 +311,7 @@ impl<B: Backend> fmt::Debug for WaitTable<B> {
             .field("backend", &B::NAME)
             .field("slots", &self.slots())
             .field("occupied", &occupied)
+            .field("alerts", &self.alerts())
             .finish()
     }
 }

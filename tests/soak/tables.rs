@@ -36,14 +36,15 @@ pub(crate) fn report() -> [String; 6] {
     [of::<Global>(), of::<OneSlot>(), of::<FewSlots>(), of::<SomeSlots>(), of::<Parking>(), of::<Spinning>()]
 }
 
-/// Nothing is on any chain, in any table.
+/// Nothing is on any chain, and no marker of an abandoned ticket is left, in any table.
 pub(crate) fn assert_all_empty() {
-    for report in report() {
-        assert!(report.contains("occupied: 0"), "something was left: {report}");
-    }
+    report().iter().for_each(|report| assert_nothing_left(report));
 }
 
 pub(crate) fn assert_empty<B: Backend>(table: &WaitTable<B>) {
-    let report = format!("{table:?}");
-    assert!(report.contains("occupied: 0"), "something was left: {report}");
+    assert_nothing_left(&format!("{table:?}"));
+}
+
+fn assert_nothing_left(report: &str) {
+    assert!(report.contains("occupied: 0, alerts: 0"), "something was left: {report}");
 }
