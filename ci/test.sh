@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The test suite natively: debug and release, on all CPUs and on one, with Park as the platform's backend, and with
-# the feature `counters`.
+# The test suite natively: debug and release, on all CPUs and on one, with Park as the platform's backend, with the feature
+# `counters`, and, where they matter, with counters of 32 bits.
 # Usage: ci/test.sh [TIMES]: how often each of them runs (default 1); e.g. ci/test.sh 50 before a release
 # Needs: the Rust toolchain; taskset (util-linux) for the run on one CPU. Takes: 2 minutes for one time.
 set -euo pipefail
@@ -25,5 +25,8 @@ else
     echo "SKIPPED: one CPU: taskset is not to be had here"
 fi
 repeat "with counters" cargo test --features counters
+# The counters of targets without 64-bit atomics, where lines and what is made of them differ.
+RUSTFLAGS="${RUSTFLAGS:-} --cfg layby_narrow" repeat "with narrow counters" \
+    cargo test --target-dir "$BUILD/narrow" --lib --test 'sema*' --test 'mutex*' --test condvar --test fork
 flags="${RUSTFLAGS:-} --cfg layby_park"
 RUSTFLAGS=$flags RUSTDOCFLAGS="${RUSTDOCFLAGS:-} --cfg layby_park" repeat "through Park" cargo test --target-dir "$BUILD/park"

@@ -2,6 +2,9 @@
 
 #![cfg(not(any(layby_loom, layby_shuttle)))]
 
+mod common;
+
+use common::eventually;
 use layby::mutex::{Condvar, FairCondvar, FairMutex, Mutex, RawFairMutex, RawMutex};
 use layby::wait_table::Home;
 use std::collections::VecDeque;
@@ -423,7 +426,11 @@ timed_suite!(fair_timed, FairMutex, FairCondvar);
 
 mod homes;
 
-homes::on_every_backend!(locks_on_any_backend, a_fair_mutex_serves_in_the_order_of_arrival);
+homes::on_every_backend!(
+    locks_on_any_backend,
+    a_fair_mutex_serves_in_the_order_of_arrival,
+    who_gave_up_does_not_stand_in_line
+);
 
 /// Every way to lock, against each other.
 fn locks_on_any_backend<H: Home>() {
@@ -475,6 +482,23 @@ fn a_waiter_is_served_while_others_barge() {
         }
         served.store(true, Ordering::Relaxed);
     });
+}
+
+fn who_gave_up_does_not_stand_in_line<H: Home>() {
+    let mutex = RawFairMutex::<H>::new_in();
+    thread::scope(|s| {
+        let ticket = mutex.acquire();
+        let gives_up = s.spawn(|| mutex.acquire_timeout(Duration::from_millis(100)).is_none());
+        eventually(|| mutex.waiters() == 1 || gives_up.is_finished());
+        s.spawn(|| {
+            let ticket = mutex.acquire();
+            mutex.release(ticket);
+        });
+        assert!(gives_up.join().unwrap());
+        eventually(|| mutex.waiters() == 1);
+        mutex.release(ticket);
+    });
+    assert_eq!(mutex.waiters(), 0);
 }
 
 fn a_fair_mutex_serves_in_the_order_of_arrival<H: Home>() {

@@ -236,6 +236,49 @@ fn waiting_for_more_than_fits_is_refused() {
     assert_eq!(state(&semaphore), (0, 0));
 }
 
+/// Whether counters have 64 bits; single takes are then not counted, for there cannot be too many.
+const WIDE: bool = cfg!(all(target_has_atomic = "64", not(layby_narrow)));
+
+/// Behind a line as long as can be, what is tried for is so far away that a comparison with it would wrap.
+#[test]
+fn trying_behind_a_long_line_gets_nothing() {
+    let _watchdog = watchdog();
+    let semaphore = Semaphore::new(0);
+    let more = if WIDE { 4 } else { 0 };
+    thread::scope(|s| {
+        s.spawn(|| semaphore.take_many(MAX));
+        eventually(|| semaphore.waiters() == MAX);
+        for _ in 0..more {
+            s.spawn(|| semaphore.take());
+        }
+        eventually(|| semaphore.waiters() == MAX + more);
+        for n in [1, 2, MAX - 1, MAX] {
+            assert!(!semaphore.try_take_many(n), "{n} permits of none");
+            assert!(semaphore.try_acquire_many(n).is_none());
+        }
+        assert_eq!(state(&semaphore), (0, MAX + more));
+        semaphore.post_many(MAX);
+        semaphore.post_many(more);
+    });
+    assert_eq!(state(&semaphore), (0, 0));
+}
+
+/// A narrow counter is full sooner than there are threads: takes that have timed out count while others are behind them.
+#[cfg(any(not(target_has_atomic = "64"), layby_narrow))]
+#[test]
+fn a_single_take_is_counted_where_counters_are_narrow() {
+    let _watchdog = watchdog();
+    let semaphore = Semaphore::new(0);
+    thread::scope(|s| {
+        s.spawn(|| semaphore.take_many(MAX));
+        eventually(|| semaphore.waiters() == MAX);
+        assert!(panic_of(|| semaphore.take()).contains("would overflow the semaphore"));
+        assert!(panic_of(|| assert!(semaphore.take_timeout(MOMENT))).contains("would overflow the semaphore"));
+        assert_eq!(state(&semaphore), (0, MAX));
+        semaphore.post_many(MAX);
+    });
+}
+
 /// The counters wrap after 2^32 permits where they have 32 bits, and after 2^64, which posts of very many get to, where
 /// they have 64. Nobody notices.
 #[test]

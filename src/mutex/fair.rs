@@ -80,8 +80,9 @@ impl<H: Home> RawFairMutex<H> {
     }
 
     /// How many threads stand in line for the lock, at this moment.
+    #[allow(clippy::useless_conversion, reason = "a word is 32 bits wide on some targets")]
     pub fn waiters(&self) -> u64 {
-        u64::try_from(-self.line.surplus()).unwrap_or(0)
+        u64::from(self.line.waited_for())
     }
 }
 

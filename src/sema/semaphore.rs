@@ -73,6 +73,10 @@ impl<H: Home> Semaphore<H> {
     }
 
     /// Takes a permit, and waits for it if need be.
+    ///
+    /// # Panics
+    /// As [`take_many`](Self::take_many). On targets with 64-bit atomics that many single takes cannot happen, and it is not
+    /// checked.
     #[inline]
     pub fn take(&self) {
         self.line.take(1);
@@ -98,7 +102,8 @@ impl<H: Home> Semaphore<H> {
     /// Takes `n` permits at once, and waits for them if need be. Taking none succeeds at once.
     ///
     /// # Panics
-    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS). What a take that has timed
+    /// out waited for counts until those in line behind it have been served.
     pub fn take_many(&self, n: u64) {
         if let Some(n) = some_permits(n) {
             self.line.take(n);

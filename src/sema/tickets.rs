@@ -33,7 +33,16 @@ impl Tickets {
     }
 
     /// `Grant.fetch_add(1)`: the ticket that it grants.
+    ///
+    /// # Panics
+    /// If as many permits are there as the counters can hold. A wide counter never gets there.
     pub(super) fn grant(&self) -> Word {
+        if size_of::<Word>() < 8 {
+            // `grant` first: a ticket drawn since then makes room.
+            let grant = self.grant.load(Ordering::Acquire);
+            let ahead = distance(self.ticket.load(Ordering::Relaxed), grant);
+            assert!(ahead < MAX_DISTANCE.cast_signed(), "layby: posting one more permit would overflow the semaphore");
+        }
         self.grant.fetch_add(1, unless_mutant!("relaxed_listing_grant", SeqCst))
     }
 
