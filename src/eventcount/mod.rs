@@ -35,7 +35,8 @@
 //!
 //! # Invariants
 //!
-//! - **E1.** The count never falls and never wraps; `closed` is never taken back.
+//! - **E1.** The count never falls and never wraps, but that an advance past the largest count, which panics, may be seen until
+//!   it has taken itself back; `closed` is never taken back.
 //! - **E2.** Whoever raises the count from `a` to `b` afterwards looks at every key in `a + 1 ..= b`. Raises are
 //!   read-modify-writes, so these ranges partition all values reached: every value has one advance that is in charge.
 //! - **E3.** Whoever closes afterwards looks at every slot of the table.
