@@ -110,11 +110,12 @@ def waits_and_wakes():
 def lines():
     """src/line: tickets, grants and markers."""
     t0 = dict(ticket=0, grant=0)
-    # T1: Line::draw and the check that follows, against Line::post.
-    yield ('take_against_post', t0,
-           [[update('ticket', add(), o('relaxed_draw')), load('grant', o('relaxed_is_granted'))],
-            [update('grant', add(), o('relaxed_grant')), load('ticket', o('relaxed_is_drawn'))]],
-           lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
+    # T1: Line::draw, or draw_many, and the check that follows, against Line::post.
+    for name, draw in [('take', 'relaxed_draw'), ('take_of_many', 'relaxed_draw_of_many')]:
+        yield (f'{name}_against_post', t0,
+               [[update('ticket', add(), o(draw)), load('grant', o('relaxed_is_granted'))],
+                [update('grant', add(), o('relaxed_grant')), load('ticket', o('relaxed_is_drawn'))]],
+               lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
     # The same in the listings: Tickets::draw, surplus, grant and is_drawn.
     yield ('listing_2_take_against_post', t0,
            [[update('ticket', add(), o('relaxed_listing_draw')), load('grant', o('relaxed_surplus'))],

@@ -283,6 +283,17 @@ fn nothing_is_left_of_the_parents_abandoned_tickets() {
             });
             assert_eq!(in_line, 1);
             assert_at_rest(semaphore, 0);
+            // A marker of the child's own, for the ticket that the parent's has: it is found, and the parent's is not.
+            *semaphore = Semaphore::new(0);
+            thread::scope(|s| {
+                let gives_up = s.spawn(|| semaphore.take_timeout(Duration::from_millis(200)));
+                eventually(|| semaphore.waiters() == 1 || gives_up.is_finished());
+                let taker = s.spawn(|| semaphore.take());
+                assert!(!gives_up.join().unwrap());
+                eventually(|| semaphore.waiters() == 1 || taker.is_finished());
+                semaphore.post();
+            });
+            assert_at_rest(semaphore, 0);
             let table = format!("{:?}", global());
             assert!(table.contains("alerts: 0"), "posts look for markers that are not there: {table}");
         });

@@ -58,7 +58,7 @@ fn listing_2_asleep() {
     takes_against_posts::<TwaArraySemaphore<0, Native>>(3, 1);
 }
 
-/// Two far ones, on one bucket of the model's two or on both.
+/// Two far ones, on one bucket: the model has no other.
 #[test]
 fn listing_2_with_two_asleep() {
     takes_against_posts::<TwaArraySemaphore<0, Native>>(2, 2);

@@ -2,12 +2,13 @@
 //! protocol with more threads, without weak memory.
 //!
 //! Blind to: `SeqCst` accesses, which loom takes as acquire and release, so that each pair of the protocol is a pair of
-//! fences here; memory that is used after it was freed; more than four threads.
+//! fences here; memory that is used after it was freed, except where a model says so; more than four threads.
 //!
 //! Bounds are the preemptions loom may make, `LOOM_MAX_PREEMPTIONS` overrides them. Seconds are of one core of a
 //! 2-core virtual machine.
 
 #![cfg(layby_loom)]
+#![allow(unsafe_code, reason = "a semaphore that is freed while somebody else still returns from it")]
 
 use layby::model::expire_deadlines;
 use layby::sema::Semaphore;
@@ -116,6 +117,12 @@ fn post_conservatively(semaphore: &Semaphore) -> i64 {
 fn post_two(semaphore: &Semaphore) -> i64 {
     semaphore.post_many(2);
     2
+}
+
+fn take_and_post(semaphore: &Semaphore) -> i64 {
+    semaphore.take();
+    semaphore.post();
+    0
 }
 
 fn expire(_: &Semaphore) -> i64 {
@@ -243,6 +250,96 @@ fn giving_up_twice() {
 #[test]
 fn three_give_up() {
     explore(3, Deadlines::Passed, 0, [timed, timed, timed]);
+}
+
+/// A permit goes out and comes back: there is never more than one. And whoever looks for room, where there is room for one
+/// more, finds it.
+///
+/// Bound 2, 0.2 s.
+#[test]
+fn permits_are_counted_at_one_moment() {
+    const ALMOST_FULL: u64 = <Semaphore>::MAX_PERMITS - 1;
+    fn twice(semaphore: &Semaphore) -> i64 {
+        take_and_post(semaphore) + take_and_post(semaphore)
+    }
+    fn count(semaphore: &Semaphore) -> i64 {
+        assert!(semaphore.available() <= 1, "more permits than there are");
+        assert_eq!(semaphore.waiters(), 0, "nobody ever waits");
+        0
+    }
+    fn post_many_and_take(semaphore: &Semaphore) -> i64 {
+        semaphore.post_many(1);
+        take(semaphore) + 1
+    }
+    explore(2, Deadlines::Pending, 1, [twice, count]);
+    explore(2, Deadlines::Pending, ALMOST_FULL, [take_and_post, post_many_and_take]);
+}
+
+/// Promise 8: whoever has got its permit may free the semaphore while `post_conservatively` returns. loom panics when an
+/// atomic is used of which only garbage is left.
+///
+/// No bound, 3 s.
+#[test]
+fn a_taker_frees_while_a_conservative_post_returns() {
+    struct Shared(*mut Semaphore);
+    // SAFETY: a semaphore is `Sync`, and is freed by the taker only.
+    unsafe impl Send for Shared {}
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(ALL);
+    builder.check(|| {
+        layby::model::begin();
+        let place = Box::into_raw(Box::new(Semaphore::new(0)));
+        let (taking, posting) = (Shared(place), Shared(place));
+        let taker = thread::spawn(move || {
+            let Shared(place) = { taking };
+            // SAFETY: it lives until we have the permit, and nobody uses it any more then. The memory stays.
+            unsafe {
+                (*place).take();
+                place.drop_in_place();
+                place.write_bytes(u8::MAX, 1);
+            }
+        });
+        let poster = thread::spawn(move || {
+            let Shared(place) = { posting };
+            // SAFETY: the taker waits for this post.
+            unsafe { (*place).post_conservatively() };
+        });
+        taker.join().unwrap();
+        poster.join().unwrap();
+        // SAFETY: made by a box, of which the contents are gone.
+        drop(unsafe { Box::from_raw(place.cast::<std::mem::MaybeUninit<Semaphore>>()) });
+    });
+}
+
+/// As many are waited for as can be, but for two. A permit comes and somebody else joins the line; there is still room for two.
+///
+/// Bound 1, 4 s.
+#[test]
+fn tickets_are_counted_at_one_moment() {
+    const ALMOST_ALL: u64 = <Semaphore>::MAX_PERMITS - 2;
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(1);
+    builder.check(|| {
+        layby::model::begin();
+        expire_deadlines();
+        let semaphore = Arc::new(Semaphore::new(0));
+        let [all, one, two] = [
+            |semaphore: &Semaphore| {
+                semaphore.take_many(ALMOST_ALL);
+                0
+            },
+            |semaphore: &Semaphore| post(semaphore) + timed(semaphore),
+            timed_two,
+        ]
+        .map(|role: Role| {
+            let semaphore = Arc::clone(&semaphore);
+            thread::spawn(move || role(&semaphore))
+        });
+        let posted = one.join().unwrap() + two.join().unwrap();
+        semaphore.post_many(ALMOST_ALL - posted.cast_unsigned());
+        all.join().unwrap();
+        assert_eq!((semaphore.waiters(), semaphore.available()), (0, 0));
+    });
 }
 
 /// What was written before a post is there for whoever gets the permit, also by way of a thread that gave up.

@@ -263,20 +263,43 @@ fn trying_behind_a_long_line_gets_nothing() {
     assert_eq!(state(&semaphore), (0, 0));
 }
 
+#[test]
+fn waiting_for_one_more_than_fits_is_refused() {
+    let _watchdog = watchdog();
+    let semaphore = Semaphore::new(0);
+    thread::scope(|s| {
+        s.spawn(|| semaphore.take());
+        eventually(|| semaphore.waiters() == 1);
+        let one_too_many = catch_unwind(AssertUnwindSafe(|| semaphore.take_many_timeout(MAX, Duration::ZERO)));
+        let as_many_as_fit = semaphore.take_many_timeout(MAX - 1, Duration::ZERO);
+        semaphore.post();
+        assert!(one_too_many.is_err());
+        assert!(!as_many_as_fit);
+    });
+    assert_eq!(state(&semaphore), (0, 0));
+}
+
 /// A narrow counter is full sooner than there are threads: takes that have timed out count while others are behind them.
 #[cfg(any(not(target_has_atomic = "64"), layby_narrow))]
 #[test]
-fn a_single_take_is_counted_where_counters_are_narrow() {
+fn single_takes_and_posts_are_counted_where_counters_are_narrow() {
+    use layby::sema::{RawSemaphore, TicketSemaphore};
     let _watchdog = watchdog();
+    let refused = |call: &dyn Fn()| assert!(panic_of(call).contains("would overflow the semaphore"));
     let semaphore = Semaphore::new(0);
     thread::scope(|s| {
         s.spawn(|| semaphore.take_many(MAX));
         eventually(|| semaphore.waiters() == MAX);
-        assert!(panic_of(|| semaphore.take()).contains("would overflow the semaphore"));
-        assert!(panic_of(|| assert!(semaphore.take_timeout(MOMENT))).contains("would overflow the semaphore"));
+        refused(&|| semaphore.take());
+        refused(&|| assert!(semaphore.take_timeout(MOMENT)));
         assert_eq!(state(&semaphore), (0, MAX));
         semaphore.post_many(MAX);
     });
+    semaphore.post_many(MAX);
+    refused(&|| semaphore.post());
+    refused(&|| semaphore.post_conservatively());
+    refused(&|| TicketSemaphore::with_permits(MAX).post());
+    assert_eq!(state(&semaphore), (MAX, 0));
 }
 
 /// The counters wrap after 2^32 permits where they have 32 bits, and after 2^64, which posts of very many get to, where

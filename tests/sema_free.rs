@@ -5,7 +5,7 @@
 //!
 //! Where the poster is held up at its wake-up, all that it does after that is checked each time. The few instructions
 //! between its grant and that are left to chance: a wrong load there was not seen in 20,000 rounds under
-//! AddressSanitizer.
+//! AddressSanitizer. `tests/loom_line.rs` has a model for them.
 
 #![cfg(not(any(layby_loom, layby_shuttle)))]
 #![allow(unsafe_code, reason = "semaphores that are freed while somebody else still returns from them")]

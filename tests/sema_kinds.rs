@@ -6,10 +6,12 @@ mod common;
 #[path = "common/homes.rs"]
 mod homes;
 
-use common::{Tally, counting_backend, scaled, watchdog};
+use common::{Tally, counting_backend, eventually, scaled, watchdog};
 use layby::{
+    Key,
     sema::{RawSemaphore, Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore},
     sys::{Native, Park, Spin},
+    wait_table::global,
 };
 use std::{
     fmt::Debug,
@@ -198,27 +200,49 @@ mod array_all_near {
     }
 }
 
-counting_backend!(InOneBucket);
+/// Who is woken without a permit, by a stranger in its slot, waits again.
+fn does_not_go_without_a_permit<S: RawSemaphore>() {
+    let semaphore = S::with_permits(0);
+    thread::scope(|s| {
+        let taker = s.spawn(|| semaphore.take());
+        for _ in 0..3 {
+            eventually(|| taker.is_finished() || global().wake_all(Key::ticket(&semaphore, 0)) == 1);
+            assert!(!taker.is_finished(), "{}: a permit from nowhere", S::NAME);
+        }
+        semaphore.post();
+    });
+}
 
-/// Semaphores that lie as far apart as the array has buckets share them. Whoever is told to look while an older sleeper is
-/// there, which looks in vain, looks too.
 #[test]
-fn a_post_reaches_all_who_share_a_bucket() {
-    const BUCKETS: usize = 8192;
-    type Sleeping = TwaArraySemaphore<0, InOneBucket>;
+fn who_is_woken_by_a_stranger_does_not_go() {
     let _watchdog = watchdog();
-    let semaphores: Vec<_> = (0..=BUCKETS / size_of::<Sleeping>()).map(|_| Sleeping::with_permits(0)).collect();
-    let [older, .., younger] = semaphores.as_slice() else { unreachable!() };
+    does_not_go_without_a_permit::<Semaphore>();
+    does_not_go_without_a_permit::<TwaChainSemaphore>();
+    does_not_go_without_a_permit::<TwaMonitorSemaphore>();
+}
+
+/// Semaphores as far apart as the array has buckets share them: a post of one wakes the sleepers of both, for it cannot know
+/// whose they are. The stranger, who has slept longer, looks in vain and sleeps again.
+#[test]
+fn strangers_in_a_bucket_are_woken_too() {
+    counting_backend!(Shared);
+    type Array = TwaArraySemaphore<0, Shared>;
+    const BUCKETS: usize = 8192;
+    let _watchdog = watchdog();
+    let semaphores: Vec<_> = (0..=BUCKETS / size_of::<Array>()).map(|_| Array::with_permits(0)).collect();
+    let [one, .., stranger] = semaphores.as_slice() else { unreachable!() };
     for _ in 0..scaled(50) {
         thread::scope(|s| {
-            let before = InOneBucket::waits().get();
-            s.spawn(|| older.take());
-            InOneBucket::waits().reaches(before + 1);
-            let takes = s.spawn(|| younger.take());
-            InOneBucket::waits().reaches(before + 2);
-            younger.post();
-            takes.join().unwrap();
-            older.post();
+            let before = Shared::waits().get();
+            let stays = s.spawn(|| stranger.take());
+            Shared::waits().reaches(before + 1);
+            let goes = s.spawn(|| one.take());
+            Shared::waits().reaches(before + 2);
+            one.post();
+            goes.join().unwrap();
+            Shared::waits().reaches(before + 3);
+            assert!(!stays.is_finished(), "a permit from nowhere");
+            stranger.post();
         });
     }
 }

@@ -89,7 +89,7 @@ impl<H: Home> Abandoned<H> {
     /// Takes a marker out.
     fn take(&self, find: impl FnOnce(&markers::Shard) -> Option<Span>) -> Option<Span> {
         let span = if H::table().alerts() == 0 { None } else { find(markers::shard(self.address)) };
-        if span.is_some() {
+        if span.is_some() && !mutant!("alert_stays") {
             H::table().lower_alert();
         }
         span
@@ -144,5 +144,57 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
             Some(taken) => span = taken,
             None => return,
         }
+    }
+}
+
+#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::sys::Native;
+    use crate::wait_table::{Global, Slots, WaitTable};
+
+    struct Own;
+
+    impl Home for Own {
+        type Backend = Native;
+
+        fn table() -> &'static WaitTable {
+            static SLOTS: Slots<1> = Slots::new();
+            static TABLE: WaitTable = WaitTable::from_slots(&SLOTS);
+            &TABLE
+        }
+    }
+
+    /// Each marker is an alert, so they can be counted: those of neighbours become one, whoever leaves first, and none is left
+    /// when the line is empty, nor when a post has passed over them.
+    #[test]
+    fn neighbours_share_a_marker() {
+        for order in [[0, 1, 2], [2, 1, 0], [0, 2, 1]] {
+            for granted in [false, true] {
+                let line = Line::<Own>::new(0);
+                let tickets = [(); 4].map(|()| line.draw(1));
+                for nth in order {
+                    settle(&line, tickets[nth], tickets[nth]);
+                }
+                assert_eq!((Own::table().alerts(), line.waited_for()), (1, 1), "{order:?}");
+                if granted {
+                    line.post();
+                } else {
+                    settle(&line, tickets[3], tickets[3]);
+                }
+                assert_eq!((Own::table().alerts(), line.surplus()), (0, 0), "{order:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_post_of_many_passes_over_those_who_are_not_neighbours_too() {
+        let line = Line::<Global>::new(0);
+        let tickets = [(); 4].map(|()| line.draw(1));
+        for nth in [0, 2] {
+            settle(&line, tickets[nth], tickets[nth]);
+        }
+        line.post_many(4);
+        assert_eq!(line.surplus(), 2);
     }
 }

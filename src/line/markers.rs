@@ -52,7 +52,7 @@ impl Span {
     fn joined(self, other: Self) -> Option<Self> {
         if self.last.wrapping_add(1) == other.first {
             Some(Self { first: self.first, last: other.last })
-        } else if other.last.wrapping_add(1) == self.first {
+        } else if other.last.wrapping_add(1) == self.first && !mutant!("joins_no_marker_behind") {
             Some(Self { first: other.first, last: self.last })
         } else {
             None
@@ -110,7 +110,9 @@ impl Cell {
     /// meanwhile.
     fn forget(&self) {
         let seen = self.state.load(Ordering::Relaxed);
-        self.state.store((seen & !STATE) | FREE, Ordering::Relaxed);
+        if !mutant!("keeps_the_parents_markers") {
+            self.state.store((seen & !STATE) | FREE, Ordering::Relaxed);
+        }
     }
 
     /// The marker, if there is one of this line, and the state in which it was seen.
@@ -207,7 +209,9 @@ impl Shard {
 
     /// Leaves a marker. The caller has raised the alert before.
     pub(super) fn publish(&self, line: usize, span: Span) {
-        generation().enter(|| shards().iter().flat_map(|shard| shard.block.all_cells()).for_each(Cell::forget));
+        if !mutant!("marks_in_the_parents_name") {
+            generation().enter(|| shards().iter().flat_map(|shard| shard.block.all_cells()).for_each(Cell::forget));
+        }
         self.block.fill(line, span);
     }
 

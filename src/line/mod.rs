@@ -183,6 +183,9 @@ impl<H: Home> Line<H> {
     /// Looks for anybody whom the grant of `ticket` may concern. All looks are folded into one branch.
     #[inline(always)]
     fn look_after(&self, ticket: Word) {
+        if mutant!("reads_the_line_it_posted_to") {
+            self.ticket.load(Ordering::Relaxed);
+        }
         if !mutant!("no_look_after_fence") {
             fence_before_look_seqcst();
         }
@@ -209,8 +212,8 @@ impl<H: Home> Line<H> {
 
     /// Panics if `n` tickets more cannot be granted; returns `grant` as it was.
     fn check_room(&self, n: Word) -> Word {
-        // `grant` first: a ticket drawn since then makes room.
-        let grant = self.grant.load(Ordering::Acquire);
+        // `grant` first: a ticket drawn since then makes room. Ordering: acquire, for that order.
+        let grant = self.grant.load(unless_mutant!("relaxed_look_for_room", Acquire));
         let ahead = distance(self.ticket.load(Ordering::Relaxed), grant);
         assert!(
             n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() || mutant!("posts_too_many"),
@@ -221,8 +224,16 @@ impl<H: Home> Line<H> {
 
     /// How many tickets are granted in advance; negative: how many are drawn and not granted.
     pub(crate) fn surplus(&self) -> Distance {
-        let ticket = self.ticket.load(Ordering::SeqCst);
-        distance(ticket, self.grant.load(Ordering::SeqCst))
+        // Both at one moment: `grant` only grows, so if it is the same before and after, it did not change in between.
+        let mut seen = self.grant.load(unless_mutant!("relaxed_surplus_of_grants", SeqCst));
+        loop {
+            let ticket = self.ticket.load(unless_mutant!("relaxed_surplus_of_tickets", SeqCst));
+            let grant = self.grant.load(Ordering::SeqCst);
+            if grant == seen || mutant!("surplus_of_two_moments") {
+                return distance(ticket, grant);
+            }
+            seen = grant;
+        }
     }
 
     /// How many tickets are drawn, not granted, and not abandoned.
@@ -245,14 +256,16 @@ impl<H: Home> Line<H> {
     fn draw_many(&self, n: Word) -> Word {
         loop {
             // `ticket` first: what is granted since then makes room. Ordering: acquire, for that order.
-            let first = self.ticket.load(Ordering::Acquire);
+            let first = self.ticket.load(unless_mutant!("relaxed_look_for_room_in_line", Acquire));
             let ahead = distance(self.grant.load(Ordering::Relaxed), first);
+            let ahead = ahead - Distance::from(mutant!("takes_one_too_many"));
             assert!(
                 n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() || mutant!("takes_too_many"),
                 "layby: taking {n} permits would overflow the semaphore"
             );
             // Ordering: as in `draw`.
-            if self.ticket.compare_exchange(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            let order = unless_mutant!("relaxed_draw_of_many", SeqCst);
+            if self.ticket.compare_exchange(first, first.wrapping_add(n), order, Ordering::Relaxed).is_ok() {
                 return first;
             }
         }
@@ -335,6 +348,9 @@ impl<H: Home> Line<H> {
                 break;
             }
             passed_over = passed_over.wrapping_add(if mutant!("post_passes_one") { 1 } else { span.len() });
+            if mutant!("post_passes_one_marker") {
+                break;
+            }
         }
         self.grant_more(passed_over);
     }

@@ -44,7 +44,8 @@ impl WaitBucket {
         while self.sequence() == seen {
             B::wait(&self.update_sequence, seen, None);
         }
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        let leaving = if mutant!("all_sleepers_leave") { self.sleepers.load(Ordering::SeqCst) } else { 1 };
+        self.sleepers.fetch_sub(leaving, Ordering::SeqCst);
     }
 
     fn change<B: Backend>(&self) {
@@ -67,7 +68,7 @@ impl WaitBucket {
 
 /// The paper has 2048. Of one semaphore's tickets, those that are a 17th of this apart share a line, and so do those who spin
 /// there: it takes 8192 to keep 482 apart. See DESIGN.md, "What the model changed".
-const TABLE_SIZE: usize = if cfg!(any(layby_loom, layby_shuttle)) { 2 } else { 8192 };
+const TABLE_SIZE: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 8192 };
 
 /// Aligned, so that eight buckets are one cache line.
 #[repr(align(128))]
@@ -141,6 +142,9 @@ impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESH
             }
             // Far: by proxy, on the bucket.
             bucket.wait_for_change::<B>(seen);
+            if mutant!("far_one_goes_when_told") {
+                return;
+            }
         }
     }
 

@@ -36,6 +36,9 @@ impl RawSemaphore for TwaMonitorSemaphore {
                 return;
             }
             armed.wait();
+            if mutant!("monitor_goes_when_woken") {
+                return;
+            }
         }
     }
 
