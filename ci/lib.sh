@@ -2,6 +2,7 @@
 #   $BUILD                   where the scripts build, apart from plain `cargo build`
 #   skip REASON              ends the script with status 77: what it needs is not to be had here
 #   need PACKAGE...          installs the Debian packages that are missing, or skips
+#   install PACKAGE...       installs them, or newer ones, or skips
 #   debian_rust [PACKAGE...] switches to Debian's rustc, which comes with the sources of std, so that std can be built for
 #                            any target and with any flag; leaves the machine's own toolchain alone
 #   limited COMMAND...       runs a command that must not hang: it fails after LAYBY_CI_LIMIT seconds (default 900)
@@ -28,19 +29,34 @@ need() {
     for package; do
         dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
     done
-    [ ${#missing[@]} -gt 0 ] || return 0
-    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || skip "needs the Debian packages ${missing[*]}, and root to install them"
-    echo "installing ${missing[*]}"
-    local install=(apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300)
+    [ ${#missing[@]} = 0 ] || install "${missing[@]}"
+}
+
+install() {
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || skip "needs the Debian packages $*, and root to install them"
+    echo "installing $*"
     export DEBIAN_FRONTEND=noninteractive
-    # A new machine has no package lists, an old one has stale ones: the second try is with new ones.
-    "${install[@]}" "${missing[@]}" >"$BUILD/apt.log" 2>&1 ||
-        { apt-get update -q && "${install[@]}" "${missing[@]}"; } >"$BUILD/apt.log" 2>&1 ||
-        { tail -n 5 "$BUILD/apt.log"; skip "not to be had: ${missing[*]}"; }
+    # A new machine has no package lists, or those of its image, in which the packages are older. Without a network the lists
+    # may still do.
+    { apt-get update -q || true
+      apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"; } >"$BUILD/apt.log" 2>&1 ||
+        { tail -n 5 "$BUILD/apt.log"; skip "not to be had: $*"; }
+}
+
+# Whether Debian's rustc is as new as Cargo.toml asks for.
+debian_rust_is_new() {
+    local wanted have
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+    have=$(/usr/bin/rustc --version | cut -d' ' -f2)
+    printf '%s\n%s\n' "$wanted" "$have" | sort -VC
 }
 
 debian_rust() {
-    need rustc-web cargo-web rust-web-src "$@"
+    local packages=(rustc-web cargo-web rust-web-src "$@")
+    need "${packages[@]}"
+    # Installed once, from old lists.
+    debian_rust_is_new || install "${packages[@]}"
+    debian_rust_is_new || skip "Debian's $(/usr/bin/rustc --version) is older than the crate asks for"
     unset RUSTUP_TOOLCHAIN CARGO_TARGET_DIR CARGO_BUILD_TARGET CARGO_ENCODED_RUSTFLAGS
     export PATH=/usr/bin:$PATH RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc
     export RUSTC_BOOTSTRAP=1 # -Zbuild-std
