@@ -12,9 +12,9 @@ use layby::{
     wait_table::{Activity, Waiter, global},
 };
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc,
     },
     thread::{self, Scope, ScopedJoinHandle},
@@ -235,6 +235,114 @@ fn many_in_one_slot() {
         assert_eq!(text.lines().count(), MANY + 1, "{text}");
         assert!(text.ends_with("layby: 100 waiting, 0 slots busy\n"), "{text}");
         door.open(&door);
+    });
+}
+
+/// How often each ticket is in a report. During its first visit, `meanwhile` is called.
+fn tickets_in_report(table: &WaitTable, meanwhile: impl FnOnce()) -> BTreeMap<u64, usize> {
+    let mut times = BTreeMap::new();
+    let mut meanwhile = Some(meanwhile);
+    let busy = table.for_each_waiter(|waiter| {
+        *times.entry(waiter.key().ticket_number().unwrap()).or_default() += 1;
+        if let Some(meanwhile) = meanwhile.take() {
+            meanwhile();
+        }
+    });
+    assert_eq!(busy, 0);
+    times
+}
+
+fn once_each(tickets: impl IntoIterator<Item = u64>) -> BTreeMap<u64, usize> {
+    tickets.into_iter().map(|ticket| (ticket, 1)).collect()
+}
+
+/// More than are copied at a time, and another report between the first of them and the rest: each is in both, once.
+#[test]
+fn a_report_within_a_report() {
+    const MANY: u64 = 20;
+    let _watchdog = watchdog();
+    let door = Door::new(1);
+    thread::scope(|s| {
+        for number in 0..MANY {
+            let door = &door;
+            s.spawn(move || door.pass(Key::ticket(door, number)));
+        }
+        door.asleep(MANY as usize);
+        let mut inner = BTreeMap::new();
+        let outer = tickets_in_report(door.table, || inner = tickets_in_report(door.table, || {}));
+        door.open(&door);
+        assert_eq!((outer, inner), (once_each(0..MANY), once_each(0..MANY)));
+    });
+}
+
+/// Between the first visit and the rest half of them leave and come back with other tickets, and other reports are made: who
+/// stays is there once. They wait by their threads' own elements, which are published again.
+#[test]
+fn who_stays_is_reported_once() {
+    const MANY: u64 = 60;
+    let _watchdog = watchdog();
+    let (table, admitted) = (leaked(1), AtomicU64::new(0));
+    let wait = |ticket: u64| {
+        while admitted.load(Ordering::SeqCst) <= ticket {
+            table.location_wait(Key::ticket(&admitted, ticket));
+        }
+    };
+    let admit = |tickets: u64| {
+        admitted.store(tickets, Ordering::SeqCst);
+        // More tickets than slots: nobody else is disturbed.
+        table.wake_tickets_seqcst(&admitted, 0..=tickets - 1);
+    };
+    let wait_for = |tickets: std::ops::Range<u64>| {
+        let all: BTreeSet<_> = tickets.collect();
+        let ticket_of = |waiter: &Waiter| waiter.key().ticket_number().unwrap();
+        eventually(|| table.waiters().iter().map(ticket_of).collect::<BTreeSet<_>>() == all);
+    };
+    thread::scope(|s| {
+        for number in 0..MANY {
+            s.spawn(move || {
+                wait(number);
+                wait(number + MANY);
+            });
+        }
+        wait_for(0..MANY);
+        let mut report = tickets_in_report(table, || {
+            admit(MANY / 2);
+            wait_for(MANY / 2..MANY + MANY / 2);
+        });
+        admit(2 * MANY);
+        report.retain(|ticket, _| (MANY / 2..MANY).contains(ticket));
+        assert_eq!(report, once_each(MANY / 2..MANY));
+    });
+}
+
+/// All are woken for nothing between the first visit and the rest: none of those who are back passes for reported. There are
+/// as many visits as there were threads.
+#[test]
+fn who_is_back_is_not_taken_for_reported() {
+    const MANY: usize = 32;
+    let _watchdog = watchdog();
+    let (table, looks, open) = (leaked(1), Tally::new(), AtomicBool::new(false));
+    let look = || {
+        looks.add();
+        open.load(Ordering::Relaxed)
+    };
+    thread::scope(|s| {
+        for _ in 0..MANY {
+            s.spawn(|| table.wait_until(&open, look));
+        }
+        // Each looks before it is published, and after.
+        looks.reaches(2 * MANY);
+        let visits = Tally::new();
+        table.for_each_waiter(|_| {
+            if visits.get() == 0 {
+                table.wake_all(&open);
+                looks.reaches(4 * MANY);
+            }
+            visits.add();
+        });
+        open.store(true, Ordering::Relaxed);
+        table.wake_all(&open);
+        assert_eq!(visits.get(), MANY);
     });
 }
 

@@ -5,8 +5,9 @@
 //! compare-and-swap to `SLEEPING`; who reads `SLEEPING` with acquire reads the stamp. They are `core`'s in every world:
 //! a model would explore them at great cost, and find only that a report may be a moment old.
 
+use crate::sync::mutant;
 use crate::sys::{clock, thread_id};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 
 /// When a wait first slept, by [`clock::millis`]; 0 if it has not, or there is no clock.
@@ -28,8 +29,9 @@ pub(super) struct Trace {
     since: AtomicUsize,
     /// Whether the owner is in a wait, or looks at its condition; if not, the element only lingers.
     attended: AtomicBool,
-    /// The number of the last report that has this element. Only for those who have the element in their hands.
-    reported_in: AtomicU32,
+    /// The element's number among those of its chain, by the first report that met it; 0 before. Only for those who have
+    /// the element in their hands.
+    number: AtomicUsize,
 }
 
 impl Trace {
@@ -39,7 +41,7 @@ impl Trace {
             thread: AtomicUsize::new(0),
             since: AtomicUsize::new(0),
             attended: AtomicBool::new(false),
-            reported_in: AtomicU32::new(0),
+            number: AtomicUsize::new(0),
         }
     }
 
@@ -49,7 +51,9 @@ impl Trace {
         self.thread.store(thread_id::current(), Ordering::Relaxed);
         self.since.store(since.0, Ordering::Relaxed);
         self.attended.store(attended, Ordering::Relaxed);
-        self.reported_in.store(0, Ordering::Relaxed);
+        if !mutant!("keeps_its_number") {
+            self.number.store(0, Ordering::Relaxed);
+        }
     }
 
     /// By the owner, before it sleeps.
@@ -86,11 +90,13 @@ impl Trace {
         self.attended.load(Ordering::Relaxed)
     }
 
-    pub(super) fn was_reported_in(&self, report: u32) -> bool {
-        self.reported_in.load(Ordering::Relaxed) == report
+    /// By whoever has the element in its hands.
+    pub(super) fn number(&self) -> Option<usize> {
+        Some(self.number.load(Ordering::Relaxed)).filter(|&number| number != 0)
     }
 
-    pub(super) fn set_reported_in(&self, report: u32) {
-        self.reported_in.store(report, Ordering::Relaxed);
+    /// By the same.
+    pub(super) fn set_number(&self, number: usize) {
+        self.number.store(number, Ordering::Relaxed);
     }
 }

@@ -35,9 +35,35 @@
 //! ```
 //!
 //! Nor does a visitor need a pipe: it may itself wait for what the waiter would do next. So what is in hand is
-//! copied to the stack, as much as there is room for, and put back before the visitor sees it. The elements that were
-//! copied are marked with the report's number, and the next round copies the others. It ends after as many rounds as the
-//! first one found necessary, however many waiters come meanwhile.
+//! copied to the stack, as much as there is room for, and put back before the visitor sees it; the next round goes on where
+//! this one ended. It ends after as many rounds as the first one found necessary, however many waiters come meanwhile.
+//!
+//! # Where the next round goes on
+//!
+//! Other reports are made meanwhile: by another thread, a signal handler, the visitor. The wrong way is to mark those that
+//! have been copied by the number of the report:
+//!
+//! ```text
+//! report 1                            report 2                       20 elements
+//! copies 16                                                          16 marked 1
+//!                                     copies 16, then 4              20 marked 2
+//! none is marked 1: copies 16                                        16 are there twice, and 4 are missing
+//! ```
+//!
+//! Elements are numbered instead, for all reports alike. A chain is ordered: newcomers come on top, and whatever leaves or
+//! is put back, the others keep their order. So the first report that has a newcomer in its hands gives it a number higher
+//! than all below it, and the element keeps it for as long as it is published; numbers fall from the top of a chain to its
+//! ground. A round copies those with the lowest numbers above the highest that the report has copied.
+//!
+//! An element that is waited on from the first round to the last is then copied once, whatever others do:
+//!
+//! - Not twice: its number stays, and when it has been copied the report is past it.
+//! - Not never: what gets a number later is above it, so the elements that the report must pass before it become only
+//!   fewer. There are rounds enough for them, as the first round counted, and a round stops only when it is full. Elements
+//!   that only linger have their places too, so that it does not matter when their owners begin to wait.
+//!
+//! A report gives newcomers numbers above those that it has copied, too. For it may be that all below them have left, and
+//! that they are the same threads, woken for nothing: the rounds that remain are theirs.
 //!
 //! # In a signal handler
 //!
@@ -46,13 +72,14 @@
 //! takes no lock; the put-back may have to wake, which on [`Park`](crate::sys::Park) takes one.
 
 use super::{
-    Global, Home, Key, WaitTable, global,
+    Global, Home, Key, WaitTable,
+    element::{Element, Label},
+    global,
     pop_stack::{Pick, Picked, Slot},
     trace::Stamp,
 };
 use crate::sync::{hint, mutant, thread};
 use crate::sys::{Backend, signal, stderr::Stderr, thread_id};
-use core::sync::atomic::{AtomicU32, Ordering};
 use core::{fmt, ops::Deref, time::Duration};
 
 /// How many waiters are copied at a time. Arbitrary: less than 1 KiB, for the stack of a signal handler.
@@ -150,7 +177,7 @@ pub struct Waiters {
 }
 
 impl Waiters {
-    /// How many slots could not be looked at, because others were changing them all the time.
+    /// How many slots could not be looked at, or not to the end, because others were changing them all the time.
     pub fn busy_slots(&self) -> usize {
         self.busy
     }
@@ -197,6 +224,14 @@ struct Sighting {
 }
 
 impl Sighting {
+    /// Of an element in hand; `None` if it only lingers.
+    fn of(element: &Element, label: Label) -> Option<Self> {
+        let trace = &element.trace;
+        // The gate first: who sleeps has stamped the time.
+        let activity = if element.is_asleep() { Activity::Asleep } else { Activity::Awake };
+        trace.is_attended().then(|| Self { key: label.key, activity, since: trace.since(), thread: trace.thread() })
+    }
+
     fn in_slot(self, slot: usize) -> Waiter {
         let Self { key, activity, since, thread } = self;
         Waiter { slot, key, activity, thread, waited: since.age(), name: thread_id::name_of(thread) }
@@ -206,9 +241,11 @@ impl Sighting {
 impl<B: Backend> WaitTable<B> {
     /// Who waits in this table, on what, and since when: for a program that hangs.
     ///
-    /// Not all at one moment: a slot at a time. Whom a notifier is just about to wake may be missing, and whoever moves on
-    /// to another wait meanwhile may be there twice. Elements that a thread has left behind, in the forms that may do so,
-    /// are not waiters and not shown. It loses nobody's wake-up; as any concurrent call it may wake somebody early.
+    /// Not all at one moment: a slot at a time. Whoever waits undisturbed while its slot is looked at is there once,
+    /// however many others come and go, and whatever other reports are made at the same time. Whom somebody wakes
+    /// meanwhile, be it for nothing, may be missing, or be there twice if it waits again. Elements that a thread has left
+    /// behind, in the forms that may do so, are not waiters and not shown. It loses nobody's wake-up; as any concurrent
+    /// call it may wake somebody early.
     ///
     /// ```
     /// use layby::sema::Semaphore;
@@ -230,17 +267,14 @@ impl<B: Backend> WaitTable<B> {
         Waiters { list, busy }
     }
 
-    /// Shows `visit` who waits in this table; returns how many slots could not be looked at, because others were changing
-    /// them all the time. As [`waiters`](Self::waiters), and allocates nothing, takes no lock, and never waits: it may be
-    /// called in a signal handler, if what `visit` does may be, except on a table of [`Park`](crate::sys::Park).
+    /// Shows `visit` who waits in this table, slot by slot and the oldest of a slot first; returns how many slots could
+    /// not be looked at, or not to the end, because others were changing them all the time. As [`waiters`](Self::waiters),
+    /// and allocates nothing, takes no lock, and never waits: it may be called in a signal handler, if what `visit` does
+    /// may be, except on a table of [`Park`](crate::sys::Park).
     pub fn for_each_waiter(&self, mut visit: impl FnMut(&Waiter)) -> usize {
-        /// Tells the elements that are in a report from those that are not yet.
-        static REPORTS: AtomicU32 = AtomicU32::new(0);
-        // 0 is no report's number; that of 4 billion reports ago is.
-        let report = REPORTS.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1);
         let mut busy = 0;
         for (index, slot) in self.occupied_slots() {
-            let looked = sight::<B>(slot, report, |sighting| visit(&sighting.in_slot(index)));
+            let looked = sight::<B>(slot, |sighting| visit(&sighting.in_slot(index)));
             busy += usize::from(!looked);
         }
         busy
@@ -262,7 +296,8 @@ impl<B: Backend> WaitTable<B> {
 }
 
 /// Shows every waiter of a slot to `see`, not in hand any more; `false` if the slot was busy.
-fn sight<B: Backend>(slot: &Slot, report: u32, mut see: impl FnMut(Sighting)) -> bool {
+fn sight<B: Backend>(slot: &Slot, mut see: impl FnMut(Sighting)) -> bool {
+    let mut seen = 0;
     let mut rounds_left = None;
     loop {
         let mut batch = [None; BATCH];
@@ -271,7 +306,7 @@ fn sight<B: Backend>(slot: &Slot, report: u32, mut see: impl FnMut(Sighting)) ->
             Pick::Empty => return true,
             Pick::Busy => return false,
         };
-        let left = copy(&picked, report, &mut batch);
+        let left = copy(&picked, &mut seen, &mut batch);
         if !mutant!("visits_in_hand") {
             picked.put_back::<B>();
             batch.into_iter().flatten().for_each(&mut see);
@@ -287,26 +322,42 @@ fn sight<B: Backend>(slot: &Slot, report: u32, mut see: impl FnMut(Sighting)) ->
     }
 }
 
-/// Copies what the waiters in hand say that are not in the report yet; returns for how many there was no room.
-fn copy(picked: &Picked<'_>, report: u32, batch: &mut [Option<Sighting>]) -> usize {
-    let mut room = batch.iter_mut();
-    let mut left = 0;
-    picked.for_each(|element, label| {
-        let trace = &element.trace;
-        // The gate first: who sleeps has stamped the time.
-        let activity = if element.is_asleep() { Activity::Asleep } else { Activity::Awake };
-        if !trace.is_attended() || trace.was_reported_in(report) {
-            return;
-        }
-        match room.next() {
-            Some(place) => {
-                trace.set_reported_in(report);
-                *place = Some(Sighting { key: label.key, activity, since: trace.since(), thread: trace.thread() });
-            }
-            None => left += 1,
+/// Copies what the oldest elements in hand say whose number is higher than `seen`, which becomes the highest of theirs;
+/// returns for how many there was no room.
+fn copy(picked: &Picked<'_>, seen: &mut usize, batch: &mut [Option<Sighting>]) -> usize {
+    let seen_before = *seen;
+    let mut highest = if mutant!("newcomers_pass_for_seen") { 0 } else { seen_before };
+    let (mut newcomers, mut unseen) = (0, 0);
+    picked.for_each(|element, _| match element.trace.number() {
+        None => newcomers += 1,
+        Some(number) => {
+            unseen += usize::from(number > seen_before);
+            highest = if mutant!("numbers_start_over") { highest } else { highest.max(number) };
         }
     });
-    left
+    unseen += newcomers;
+    // From the top down. With 32 bits the numbers of a slot wrap, and a report may be wrong, if reports meet 4 billion
+    // newcomers there and it is never empty between.
+    let mut next = highest.wrapping_add(newcomers);
+    let mut place = unseen;
+    picked.for_each(|element, label| {
+        let number = element.trace.number().unwrap_or_else(|| {
+            let number = next;
+            next = next.wrapping_sub(1);
+            element.trace.set_number(number);
+            number
+        });
+        if number <= seen_before {
+            return;
+        }
+        // So many of them are older.
+        place -= 1;
+        if let Some(room) = batch.get_mut(place) {
+            *room = Sighting::of(element, label);
+            *seen = number.max(*seen);
+        }
+    });
+    unseen.saturating_sub(batch.len())
 }
 
 /// Picks a slot, and looks again for a while if another picker holds it.
