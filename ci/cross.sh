@@ -22,7 +22,7 @@ esac
 if [ -n "$qemu" ]; then
     debian_rust "gcc-$gnu" "libc6-dev-$debian-cross" qemu-user
     runner="qemu-$qemu -L /usr/$gnu"
-    echo "SKIPPED: tests/fork.rs: qemu-user 7.2 fails assertions of its own when a forked child of threads starts a thread"
+    echo "SKIPPED: tests/fork.rs, fork_handlers.rs: qemu-user 7.2 fails assertions of its own when a forked child of threads starts a thread"
     without=(-Zprofile-rustflags --config 'profile.dev.package.layby.rustflags=["--cfg=layby_no_fork"]')
     export LAYBY_TEST_SCALE=${LAYBY_TEST_SCALE:-10} # counts shrink in emulation, meaning does not
 else

@@ -15,7 +15,7 @@ mod common;
 #[path = "common/queue.rs"]
 mod queue;
 
-use child::Child;
+use child::{Child, alone};
 use common::{Rally, Tally, assert_at_rest, counting_backend, eventually, scaled, watchdog};
 use layby::{
     Key, WaitTable,
@@ -24,19 +24,10 @@ use layby::{
 };
 use queue::Queue;
 use std::{
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
-
-/// One test at a time: no other test's thread shall hold a lock, such as the test runner's output, across a fork.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn leaked(slots: usize) -> &'static WaitTable {
     Box::leak(Box::new(WaitTable::with_slots(slots)))

@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 #[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
 mod unix {
+    use crate::sync::mutant;
     use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -29,19 +30,46 @@ mod unix {
         GENERATION.load(Ordering::Relaxed)
     }
 
-    /// Has the C library count forks from now on. Called before the first element of all is published: until then a
-    /// child inherits only empty chains.
+    /// Has the C library count forks from the moment when the program or library that this crate is part of is loaded.
+    ///
+    /// The first wait is too late. With glibc a child runs the handlers that were registered when its fork began, in the
+    /// order in which they were: not ours, if that wait came while others' `prepare` handlers ran, or ours after others'
+    /// that were registered before it and may wake.
+    ///
+    /// It runs before `main`, when the standard library promises nothing: it calls the C library and touches an atomic.
+    /// (Where all mutants are in one binary it reads the environment too, which works on the systems that the tests run on.)
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    extern "C" fn at_load() {
+        if !mutant!("registers_late") {
+            register();
+        }
+    }
+
+    /// Before all constructors without a priority, in the same program or library, that may register handlers themselves.
+    /// Lower numbers than 101 are the implementation's.
+    // SAFETY: the section is an array of such functions. The arguments that some C libraries pass are ignored.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[used]
+    #[unsafe(link_section = ".init_array.00101")]
+    static AT_LOAD: extern "C" fn() = at_load;
+
+    /// Has the C library count forks from now on, if it does not yet: on systems where nothing is done at load, or if that
+    /// failed. Called before the first element of all is published: until then a child inherits only empty chains.
     #[inline]
     pub(crate) fn watch() {
         // Ordering: relaxed; registering twice only makes a fork count twice.
-        if !WATCHED.load(Ordering::Relaxed) && !crate::sync::mutant!("forks_unwatched") {
+        if !WATCHED.load(Ordering::Relaxed) {
             register();
         }
     }
 
     #[cold]
     fn register() {
-        // SAFETY: the handler touches two atomics, which is allowed in a forked child of a threaded process.
+        if mutant!("forks_unwatched") {
+            return;
+        }
+        // SAFETY: the handler touches two atomics, which is allowed in a forked child of a threaded process. It is there for
+        // as long as it is registered: glibc and Bionic forget the handlers of a library that is unloaded, musl unloads none.
         if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } == 0 {
             WATCHED.store(true, Ordering::Relaxed);
         }

@@ -12,12 +12,20 @@ use std::{
     io::{Error, ErrorKind},
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    ptr, thread,
+    ptr,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
     time::Duration,
 };
 
 /// How many milliseconds of the parent's sleep a child may take. Counted and not measured: both may be stopped for a while.
 const PATIENCE: usize = 60_000;
+
+/// One test at a time: no other test's thread shall hold a lock, such as the test runner's output, across a fork.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 pub(crate) struct Child(libc::pid_t);
 
