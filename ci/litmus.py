@@ -95,6 +95,7 @@ def waits_and_wakes():
         ('pass_over', update('x', add(), o('relaxed_pass_over')), 'relaxed_is_granted'),
         ('post_of_many', update('x', add(), o('relaxed_grant_of_many')), 'relaxed_is_granted'),
         ('advance', update('x', add(), o('relaxed_add')), 'relaxed_count'),
+        ('wide_advance', update('x', add(), o('relaxed_add_if')), 'relaxed_count'),
         ('close', update('x', add(8), o('relaxed_close')), 'relaxed_count'),
         ('listing_3', update('x', add(), o('relaxed_listing_grant')), 'relaxed_surplus'),
     ]:

@@ -144,10 +144,12 @@ fn wake_one_of_the_drop_in_wakes_one() {
                 returned.add();
             });
         }
+        let in_line = || global().waiters().iter().filter(|waiter| waiter.key() == Key::address(&atomic)).count();
+        eventually(|| in_line() == waiters);
         for woken in 1..=waiters {
-            eventually(|| global().wake_one(&atomic) == 1);
+            wake_one(&atomic);
+            assert_eq!(in_line(), waiters - woken, "not exactly one was woken");
             returned.reaches(woken);
-            assert_eq!(returned.get(), woken, "more than one was woken");
         }
     });
 }

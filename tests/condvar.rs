@@ -88,9 +88,38 @@ fn a_timeout_is_one_and_a_notification_is_not() {
     let soon = Instant::now() + Duration::from_millis(5);
     while !CHANGED.wait_until(&mut guard, soon).timed_out() {}
     assert!(Instant::now() >= soon, "a timeout before its time");
+    let start = Instant::now();
+    assert!(CHANGED.wait_while_for(&mut guard, |()| true, Duration::from_millis(5)).timed_out());
+    assert!(start.elapsed() >= Duration::from_millis(5), "a timeout before its time");
     WHEN_UNLOCKED.set(|| _ = CHANGED.notify_one());
     assert!(!CHANGED.wait_until(&mut guard, common::end_of_time()).timed_out(), "a notification is no timeout");
     WHEN_UNLOCKED.set(|| ());
+}
+
+/// Two condition variables side by side: who waits longer, but for the other one, is not the one.
+#[test]
+fn a_notification_is_for_its_own_condvar() {
+    let _watchdog = watchdog();
+    let (open, changed, waiting) = (Mutex::new([false; 2]), [const { Condvar::new() }; 2], Tally::new());
+    thread::scope(|s| {
+        let waiters = [0, 1].map(|n| {
+            let (open, changed, waiting) = (&open, &changed, &waiting);
+            let waiter = s.spawn(move || {
+                let mut open = open.lock();
+                waiting.add();
+                changed[n].wait_while(&mut open, |open| !open[n]);
+            });
+            // In this order: it unlocks the mutex only by waiting.
+            waiting.reaches(n + 1);
+            drop(open.lock());
+            waiter
+        });
+        for (n, waiter) in waiters.into_iter().enumerate().rev() {
+            open.lock()[n] = true;
+            changed[n].notify_one();
+            waiter.join().unwrap();
+        }
+    });
 }
 
 #[test]

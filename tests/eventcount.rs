@@ -12,6 +12,7 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+mod common;
 mod homes;
 
 homes::on_every_backend!(
@@ -56,6 +57,26 @@ fn waiters<'s, H: Home>(
         scope.spawn(move || sender.send((value, count.await_at_least(value))).unwrap());
     }
     reports
+}
+
+/// How many threads wait for a value of `count`.
+fn in_line<H: Home>(count: &EventCount<H>) -> usize {
+    let location = Key::address(count).location();
+    H::table().waiters().iter().filter(|waiter| waiter.key().location() == location).count()
+}
+
+/// Each advance is in charge of its own values.
+#[test]
+fn no_two_advances_return_the_same() {
+    const THREADS: usize = 4;
+    const EACH: usize = 5000;
+    let count = EventCount::new();
+    let mut reached = thread::scope(|s| {
+        let threads = [(); THREADS].map(|()| s.spawn(|| [(); EACH].map(|()| count.advance())));
+        threads.map(|thread| thread.join().unwrap()).concat()
+    });
+    reached.sort_unstable();
+    assert!(reached.into_iter().eq(1..=(THREADS * EACH) as u64));
 }
 
 fn each_waiter_gets_a_value_that_it_waited_for<H: Home>() {
@@ -110,11 +131,16 @@ fn advances_by_more_than_the_table_has_slots<H: Home>() {
 }
 
 fn closing_lets_every_waiter_return_and_later_ones_too<H: Home>() {
+    let _watchdog = common::watchdog();
     let count = EventCount::<H>::new_in();
     count.advance_by(3);
     thread::scope(|s| {
         let reports = waiters(s, &count, (4..24).chain([EventCount::MAX, u64::MAX]));
         assert!(!count.is_closed());
+        // In line, so that it is the close that lets them go.
+        while in_line(&count) < 22 {
+            thread::yield_now();
+        }
         count.close();
         for _ in 0..22 {
             let (value, seen) = reports.recv().unwrap();
@@ -151,7 +177,13 @@ fn an_overflow_panics_and_changes_nothing() {
     assert!(refuses(u64::MAX));
     assert!(refuses(EventCount::MAX + 1));
     assert_eq!(count.read(), 0);
-    count.advance_by(EventCount::MAX);
+    // More than fits into the word, too.
+    count.advance();
+    assert!(refuses(u64::MAX));
+    assert_eq!(count.read(), 1);
+    assert_eq!(count.advance_by(EventCount::MAX - 2), EventCount::MAX - 1);
+    assert!(refuses(2));
+    assert_eq!(count.advance(), EventCount::MAX);
     assert!(refuses(1));
     assert!(refuses(1 << 40));
     assert_eq!(count.read(), EventCount::MAX);

@@ -245,6 +245,23 @@ fn makes_no_system_calls_for_the_parents_sleepers() {
     });
 }
 
+/// A report in the child names the child's thread, though the thread that forked has asked for its number before.
+#[test]
+fn the_child_has_a_thread_number_of_its_own() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let table = leaked(1);
+    let reported = || {
+        let mut number = None;
+        table.wait_if(table, || {
+            number = table.waiters().first().and_then(|waiter| waiter.thread_id());
+            false
+        });
+        number.expect("the caller itself")
+    };
+    let of_the_parent = reported();
+    Child::that(|| assert_ne!(reported(), of_the_parent)).succeeds();
+}
+
 /// In the parent a ticket of a semaphore was abandoned, with somebody in line behind it. The child makes a new semaphore in
 /// the same place, as a new thread of it does that gets the stack of one of the parent's.
 #[test]

@@ -5,7 +5,7 @@
 mod common;
 
 use common::eventually;
-use layby::mutex::{Condvar, FairCondvar, FairMutex, Mutex, RawFairMutex, RawMutex};
+use layby::mutex::{Condvar, FairCondvar, FairMutex, FairMutexGuard, Mutex, RawFairMutex, RawMutex};
 use layby::wait_table::Home;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -81,6 +81,7 @@ macro_rules! mutex_suite {
                     assert_eq!(*guard, 0);
                     drop(guard);
                 });
+                assert!(!mutex.is_locked());
                 assert_eq!(mutex.into_inner(), 4);
             }
 
@@ -337,6 +338,9 @@ macro_rules! timed_suite {
                 assert!(mutex.try_lock_for(Duration::from_millis(5)).is_none());
                 assert!(start.elapsed() >= Duration::from_millis(5));
                 assert!(mutex.try_lock_until(start).is_none());
+                let soon = Instant::now() + Duration::from_millis(5);
+                assert!(mutex.try_lock_until(soon).is_none());
+                assert!(Instant::now() >= soon);
                 assert!(mutex.try_lock_for(Duration::ZERO).is_none());
                 drop(guard);
                 assert!(mutex.try_lock_until(start).is_some(), "free: no need to wait");
@@ -462,6 +466,21 @@ fn sizes() {
     assert!(size_of::<RawMutex>() <= 8);
     assert!(size_of::<RawFairMutex>() <= 16);
     assert_eq!(size_of::<Mutex<u32>>(), 8);
+}
+
+#[test]
+fn a_fair_mutex_is_unlocked_fairly() {
+    let mutex = FairMutex::new(());
+    FairMutexGuard::unlock_fair(mutex.lock());
+    let mut guard = mutex.try_lock().expect("it was unlocked");
+    thread::scope(|s| {
+        let next = s.spawn(|| drop(mutex.lock()));
+        // The next in line comes first, whoever else wants the lock.
+        while !next.is_finished() {
+            FairMutexGuard::bump(&mut guard);
+        }
+    });
+    assert!(mutex.try_lock().is_none(), "locked again");
 }
 
 /// A thread that does nothing but lock and unlock cannot keep a waiter out for ever.

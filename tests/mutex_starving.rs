@@ -5,15 +5,15 @@
 
 mod common;
 
-use common::{counting_backend, eventually, watchdog};
+use common::{counting_backend, eventually, scaled, watchdog};
 use layby::mutex::RawMutex;
 use layby::wait_table::{Home, Slots, WaitTable};
 use std::sync::{
     Mutex,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 counting_backend!(Counting);
 
@@ -98,4 +98,69 @@ fn a_starving_one_that_gives_up_leaves_no_mark() {
             mutex.release();
         })
     });
+}
+
+/// Wakes the waiter that has slept longest without need, with the mutex locked: it looks, and sleeps again. Nobody, if all
+/// starve.
+fn wake_in_vain(mutex: &RawMutex<OfOurOwn>) {
+    let slept = Counting::waits().get();
+    if OfOurOwn::table().wake_one(mutex) > 0 {
+        Counting::waits().reaches(slept + 1);
+    }
+}
+
+/// Its patience is for all its wake-ups together, and not for each: it has none left after two that came too soon.
+#[test]
+fn patience_is_not_restored_by_a_wake_up() {
+    let (_watchdog, _alone) = (watchdog(), ALONE.lock());
+    let mutex = &RawMutex::new_in();
+    for _ in 0..scaled(50) {
+        let served = AtomicBool::new(false);
+        let slept = Counting::waits().get();
+        mutex.acquire();
+        thread::scope(|s| {
+            s.spawn(|| {
+                mutex.acquire();
+                served.store(true, Ordering::SeqCst);
+                mutex.release();
+            });
+            Counting::waits().reaches(slept + 1);
+            for _ in 0..2 {
+                let soon = Instant::now() + LONG_ENOUGH / 5;
+                eventually(|| Instant::now() >= soon);
+                wake_in_vain(mutex);
+            }
+            mutex.release();
+            eventually(|| mutex.try_acquire());
+            let in_time = served.load(Ordering::SeqCst);
+            mutex.release();
+            assert!(in_time, "it was overtaken");
+        });
+    }
+}
+
+/// Two have lost their patience: the first is the starving one, and is served first.
+#[test]
+fn there_is_one_starving_one_at_a_time() {
+    let (_watchdog, _alone) = (watchdog(), ALONE.lock());
+    let mutex = &RawMutex::new_in();
+    for _ in 0..scaled(50) {
+        let served = AtomicUsize::new(0);
+        mutex.acquire();
+        thread::scope(|s| {
+            for nth in 0..2 {
+                let (served, slept) = (&served, Counting::waits().get());
+                s.spawn(move || {
+                    mutex.acquire();
+                    let before = served.fetch_add(1, Ordering::SeqCst);
+                    mutex.release();
+                    assert_eq!(before, nth, "the starving one was overtaken");
+                });
+                Counting::waits().reaches(slept + 1);
+                thread::sleep(LONG_ENOUGH);
+                wake_in_vain(mutex);
+            }
+            mutex.release();
+        });
+    }
 }

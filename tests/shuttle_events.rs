@@ -150,6 +150,28 @@ fn one_barging_holder_at_a_time() {
     });
 }
 
+/// The starving one gives up while the lock is on its way to it, and another who was woken sleeps again for its sake.
+#[test]
+fn who_gives_up_leaves_the_lock_to_somebody() {
+    let model = || {
+        model::begin();
+        let mutex = Arc::new(RawMutex::new());
+        run(&mutex, 4, |mutex, number| {
+            for _ in number..2 {
+                mutex.acquire();
+                // Held for a while, so that who is woken may come too late.
+                (0..4).for_each(|_| thread::yield_now());
+                mutex.release();
+            }
+            if number >= 2 && mutex.acquire_deadline(Instant::now()) {
+                mutex.release();
+            }
+        });
+    };
+    // One schedule of a few thousand shows it.
+    shuttle::check_pct(model, 40 * SCHEDULES, DEPTH);
+}
+
 #[test]
 fn one_fair_holder_at_a_time() {
     check(|| {

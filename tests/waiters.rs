@@ -532,6 +532,28 @@ mod on_demand {
         reports_the_victim(process("on_demand::by_a_debugger", "debugger"), |_| {});
     }
 
+    /// Neither the error of its last system call, which one of the report's own may overwrite, nor an interrupted call.
+    #[test]
+    fn the_interrupted_code_notices_nothing() {
+        if env::var_os(HOW).is_some() {
+            layby::dump_waiters_on_signal(libc::SIGUSR1).unwrap();
+            // SAFETY: an all-zero sigaction is a valid place to write one to; this process does not use its standard error.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                assert_eq!(libc::sigaction(libc::SIGUSR1, std::ptr::null(), &raw mut action), 0);
+                assert_ne!(action.sa_flags & libc::SA_RESTART, 0);
+                libc::close(libc::STDERR_FILENO);
+                assert_eq!(libc::kill(0, -1), -1);
+                libc::raise(libc::SIGUSR1);
+            }
+            assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EINVAL));
+            return;
+        }
+        let _watchdog = watchdog();
+        let mut child = process("on_demand::the_interrupted_code_notices_nothing", "signal");
+        assert!(child.wait().unwrap().success());
+    }
+
     #[test]
     fn a_signal_that_does_not_exist() {
         assert!(layby::dump_waiters_on_signal(-1).is_err());

@@ -19,12 +19,12 @@ const ADDED_AT_ONCE: u64 = 1 << 32;
 /// If the count would exceed [`MAX`]; it is then unchanged.
 #[inline]
 pub(super) fn add(counter: &AtomicU64, n: u64) -> u64 {
-    if n > ADDED_AT_ONCE {
+    if n > ADDED_AT_ONCE && !mutant!("any_number_at_once") {
         return add_if(counter, n, |sum| sum <= MAX).unwrap_or_else(|| overflow());
     }
     // Ordering: SeqCst; see `wake_tickets_seqcst`. It is acquire and release for those who come later in the count.
     let before = counter.fetch_add(n, unless_mutant!("relaxed_add", SeqCst));
-    if count(before) + n > MAX {
+    if count(before) + n > if mutant!("largest_count_is_refused") { MAX - 1 } else { MAX } {
         counter.fetch_sub(if mutant!("overflow_counts") { 0 } else { n }, Ordering::SeqCst);
         overflow();
     }
@@ -47,10 +47,29 @@ pub(super) fn add_if(counter: &AtomicU64, n: u64, allowed: impl Fn(u64) -> bool)
 
 /// The count in a counter that may have a flag above it.
 pub(super) fn count(counter: u64) -> u64 {
-    counter & (2 * MAX + 1)
+    counter & if mutant!("room_is_not_counted") { MAX } else { 2 * MAX + 1 }
 }
 
 #[cold]
 fn overflow() -> ! {
     panic!("a count would exceed {MAX}");
+}
+
+#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// Another addition was too many and has not been taken back yet: what comes now must not count on top of it.
+    #[test]
+    fn nothing_is_added_to_what_is_too_much_already() {
+        for flag in [0, 1 << 63] {
+            let counter = AtomicU64::new(flag | (MAX + 1));
+            for n in [1, ADDED_AT_ONCE, ADDED_AT_ONCE + 1] {
+                assert!(catch_unwind(AssertUnwindSafe(|| add(&counter, n))).is_err());
+            }
+            assert_eq!(add_if(&counter, 1, |_| true), None);
+            assert_eq!(counter.load(Ordering::Relaxed), flag | (MAX + 1));
+        }
+    }
 }

@@ -92,7 +92,7 @@ impl<H: Home> EventCount<H> {
     pub fn advance_by(&self, n: u64) -> u64 {
         let this = ptr::from_ref(self);
         let before = count(bounded::add(&self.state, n));
-        let now = before + n;
+        let now = if mutant!("advance_reads_again") { self.read() } else { before + n };
         // From here on `self` may be gone (E4).
         let first = if mutant!("advance_wakes_the_last_only") { now } else { before + 1 };
         if !mutant!("advance_wakes_nobody") {
@@ -107,7 +107,8 @@ impl<H: Home> EventCount<H> {
         // Ordering: SeqCst; see `wake_tickets_seqcst`. Release, for those who see the count closed.
         self.state.fetch_or(CLOSED, unless_mutant!("relaxed_close", SeqCst));
         if !mutant!("close_wakes_nobody") {
-            H::table().wake_tickets_seqcst(this, 0..=u64::MAX);
+            let last = if mutant!("close_stops_at_the_largest") { bounded::MAX } else { u64::MAX };
+            H::table().wake_tickets_seqcst(this, 0..=last);
         }
     }
 

@@ -118,6 +118,7 @@ impl<H: Home> RawMutex<H> {
     /// Locks, until `deadline` at the latest: `false` if it passed and the mutex is not locked by this call.
     #[inline]
     pub fn acquire_deadline(&self, deadline: Instant) -> bool {
+        let deadline = if mutant!("deadline_is_over") { Instant::now() } else { deadline };
         self.acquire_uncontended() || self.acquire_contended(Some(deadline))
     }
 
@@ -136,7 +137,8 @@ impl<H: Home> RawMutex<H> {
 
     /// Whether somebody holds the lock, at this moment.
     pub fn is_acquired(&self) -> bool {
-        self.state.load(Ordering::Relaxed) & LOCKED != 0
+        let locked = if mutant!("waited_for_is_locked") { LOCKED | WAITERS } else { LOCKED };
+        self.state.load(Ordering::Relaxed) & locked != 0
     }
 
     /// Unlocks. Only for who has locked.
@@ -211,6 +213,7 @@ impl<'a, H: Home> Waiter<'a, H> {
         let since = Instant::now();
         self.leaves = if mutant!("waiter_forgets_waiters") { 0 } else { WAITERS };
         loop {
+            let since = if mutant!("patience_begins_anew") { Instant::now() } else { since };
             let outcome = H::table().wait_if_at(self.key(), deadline, Awake::Not, || self.may_sleep());
             if self.look_for_it() {
                 return true;
@@ -270,17 +273,21 @@ impl<'a, H: Home> Waiter<'a, H> {
         // Ordering: acquire, if it locks; matches the release of whoever unlocked.
         let order = unless_mutant!("relaxed_lock_at_deadline", Acquire);
         let left = |state| if mutant!("leaves_its_mark") { state } else { self.unmarked(state) };
-        let before = self.mutex.update(order, |state| self.taken(state).or(Some(left(state))));
-        before.is_some_and(|state| self.is_free(state))
+        let left = |state| if mutant!("leaves_for_all") { left(state) & !WAITERS } else { left(state) };
+        let taken = |state| self.taken(state).filter(|_| !mutant!("leaves_though_free"));
+        let before = self.mutex.update(order, |state| taken(state).or(Some(left(state))));
+        before.is_some_and(|state| taken(state).is_some())
     }
 
     /// Becomes the starving one, if there is none.
     fn starve(&mut self) {
         // Ordering: relaxed; it says nothing about what the lock protects.
         let marked = self.mutex.update(Ordering::Relaxed, |state| {
-            (state & LOCKED != 0 && state & STARVING == 0).then_some(state | STARVING)
+            let alone = state & STARVING == 0 || mutant!("two_starve");
+            (state & LOCKED != 0 && alone).then_some(state | STARVING)
         });
-        self.starving = marked.is_some() && !mutant!("forgets_that_it_starves");
+        let marked = marked.is_some() || mutant!("starves_unmarked");
+        self.starving = marked && !mutant!("forgets_that_it_starves");
     }
 
     /// Whether to sleep, now that this one is published: not if the lock is free for it. If so, `WAITERS` is set.

@@ -71,7 +71,7 @@ mod unix {
         // SAFETY: the handler touches two atomics, which is allowed in a forked child of a threaded process. It is there for
         // as long as it is registered: glibc and Bionic forget the handlers of a library that is unloaded, musl unloads none.
         if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } == 0 {
-            WATCHED.store(true, Ordering::Relaxed);
+            WATCHED.store(!crate::sync::mutant!("forks_watched_again"), Ordering::Relaxed);
         }
     }
 }
@@ -131,7 +131,7 @@ impl Generation {
         watch();
         if !self.is_current() && !mutant!("no_renewal") {
             self.renew(empty);
-            while !self.is_current() {
+            while !self.is_current() && !mutant!("enters_what_is_not_empty") {
                 hint::spin_loop();
             }
         }
@@ -142,10 +142,12 @@ impl Generation {
     fn renew(&self, empty: impl FnOnce()) {
         let current = current_word();
         let seen = self.0.load(Ordering::Relaxed);
-        if seen == current || seen == current | RENEWING || (seen & RENEWING != 0 && mutant!("waits_for_the_parent")) {
+        let renewed = seen == current && !mutant!("empties_what_is_current");
+        if renewed || seen == current | RENEWING || (seen & RENEWING != 0 && mutant!("waits_for_the_parent")) {
             return;
         }
-        if self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        let claimed = self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed);
+        if claimed.is_ok() || mutant!("two_empty_it") {
             empty();
             // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees it empty.
             self.0.store(current, unless_mutant!("relaxed_renewed", Release));
@@ -174,5 +176,65 @@ mod tests {
         let generation = Generation(AtomicU32::new(current_word() | RENEWING));
         generation.renew(|| unreachable!("emptied twice"));
         assert!(!generation.is_current());
+    }
+
+    /// The C library is told once, and not by each wait: it keeps what it is told. (Two threads may both tell it.)
+    #[cfg(all(unix, not(layby_no_fork)))]
+    #[test]
+    fn a_fork_does_not_count_for_each_wait() {
+        const WAITS: u32 = 1000;
+        (0..WAITS).for_each(|_| watch());
+        let before = generation();
+        // SAFETY: the child looks at an atomic and exits; the status is a live int.
+        let status = unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::_exit(i32::from(!(1..WAITS).contains(&generation().wrapping_sub(before))));
+            }
+            let mut status = -1;
+            assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+            status
+        };
+        assert_eq!(status, 0);
+    }
+
+    /// Who saw an old generation may come here when another thread has renewed it, and others have published.
+    #[test]
+    fn what_has_been_renewed_is_not_emptied() {
+        let generation = Generation::current();
+        generation.renew(|| unreachable!("emptied of what is this process' own"));
+        assert!(generation.is_current());
+    }
+
+    /// Two threads come at once: one of them empties the place, and neither publishes there before it has.
+    #[test]
+    fn one_thread_empties_a_place_and_the_other_waits_for_it() {
+        const PLACES: u32 = 2000;
+        let of_the_parent = || Generation(AtomicU32::new(current_word().wrapping_sub(2)));
+        let places: Vec<_> = (0..PLACES).map(|_| (of_the_parent(), AtomicU32::new(0), AtomicU32::new(0))).collect();
+        let (arrived, right) = (AtomicU32::new(0), AtomicU32::new(0));
+        let enter_all = || {
+            for (both, (generation, begun, emptied)) in (1..).map(|nth| 2 * nth).zip(&places) {
+                arrived.fetch_add(1, Ordering::Relaxed);
+                for look in 0.. {
+                    if arrived.load(Ordering::Relaxed) >= both {
+                        break;
+                    }
+                    if look > 1000 { std::thread::yield_now() } else { hint::spin_loop() }
+                }
+                generation.enter(|| {
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    std::thread::yield_now();
+                    emptied.fetch_add(1, Ordering::Relaxed);
+                });
+                let seen = (begun.load(Ordering::Relaxed), emptied.load(Ordering::Relaxed));
+                right.fetch_add(u32::from(seen == (1, 1)), Ordering::Relaxed);
+            }
+        };
+        std::thread::scope(|s| {
+            s.spawn(enter_all);
+            enter_all();
+        });
+        assert_eq!(right.into_inner(), 2 * PLACES);
     }
 }

@@ -35,7 +35,7 @@ pub(crate) use platform::{current, name_of};
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
 mod platform {
     use super::Name;
-    use crate::sys::fork;
+    use crate::{sync::mutant, sys::fork};
     use core::{cell::Cell, ffi::CStr, fmt::Write};
 
     std::thread_local! {
@@ -47,7 +47,7 @@ mod platform {
     #[inline]
     pub(crate) fn current() -> usize {
         match ID.get() {
-            (generation, id) if id != 0 && generation == fork::generation() => id,
+            (generation, id) if id != 0 && (generation == fork::generation() || mutant!("number_of_the_parent")) => id,
             _ => ask(),
         }
     }
