@@ -107,9 +107,7 @@ pub fn wait_deadline<A: Waitable>(atomic: &A, value: A::Value, deadline: Instant
 ///
 /// It is safe to call with a pointer to an atomic that no longer exists.
 pub fn wake_one<A: Waitable>(atomic: *const A) {
-    if mutant!("atomic_wakes_all_for_one") {
-        global().wake_all(atomic);
-    } else if !mutant!("atomic_wakes_nobody") {
+    if !mutant!("atomic_wakes_nobody") {
         global().wake_one(atomic);
     }
 }

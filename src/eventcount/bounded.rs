@@ -19,12 +19,12 @@ const ADDED_AT_ONCE: u64 = 1 << 32;
 /// If the count would exceed [`MAX`]; it is then unchanged.
 #[inline]
 pub(super) fn add(counter: &AtomicU64, n: u64) -> u64 {
-    if n > ADDED_AT_ONCE && !mutant!("any_number_at_once") {
+    if n > ADDED_AT_ONCE {
         return add_if(counter, n, |sum| sum <= MAX).unwrap_or_else(|| overflow());
     }
     // Ordering: SeqCst; see `wake_tickets_seqcst`. It is acquire and release for those who come later in the count.
     let before = counter.fetch_add(n, unless_mutant!("relaxed_add", SeqCst));
-    if count(before) + n > if mutant!("largest_count_is_refused") { MAX - 1 } else { MAX } {
+    if count(before) + n > MAX {
         counter.fetch_sub(if mutant!("overflow_counts") { 0 } else { n }, Ordering::SeqCst);
         overflow();
     }
@@ -47,7 +47,7 @@ pub(super) fn add_if(counter: &AtomicU64, n: u64, allowed: impl Fn(u64) -> bool)
 
 /// The count in a counter that may have a flag above it.
 pub(super) fn count(counter: u64) -> u64 {
-    counter & if mutant!("room_is_not_counted") { MAX } else { 2 * MAX + 1 }
+    counter & (2 * MAX + 1)
 }
 
 #[cold]

@@ -118,7 +118,6 @@ impl<H: Home> RawMutex<H> {
     /// Locks, until `deadline` at the latest: `false` if it passed and the mutex is not locked by this call.
     #[inline]
     pub fn acquire_deadline(&self, deadline: Instant) -> bool {
-        let deadline = if mutant!("deadline_is_over") { Instant::now() } else { deadline };
         self.acquire_uncontended() || self.acquire_contended(Some(deadline))
     }
 
@@ -137,8 +136,7 @@ impl<H: Home> RawMutex<H> {
 
     /// Whether somebody holds the lock, at this moment.
     pub fn is_acquired(&self) -> bool {
-        let locked = if mutant!("waited_for_is_locked") { LOCKED | WAITERS } else { LOCKED };
-        self.state.load(Ordering::Relaxed) & locked != 0
+        self.state.load(Ordering::Relaxed) & LOCKED != 0
     }
 
     /// Unlocks. Only for who has locked.

@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 use crate::line::{Line, Word};
-use crate::sync::{const_outside_models, mutant};
+use crate::sync::const_outside_models;
 use crate::sys::deadline;
 use crate::wait_table::{Global, Home};
 use core::fmt;
@@ -52,7 +52,6 @@ impl<H: Home> RawFairMutex<H> {
     /// Locks, until `deadline` at the latest.
     #[inline]
     pub fn acquire_deadline(&self, deadline: Instant) -> Option<Ticket> {
-        let deadline = if mutant!("fair_deadline_is_over") { deadline::now() } else { deadline };
         self.line.take_until(1, Some(deadline)).map(Ticket)
     }
 

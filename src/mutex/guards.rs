@@ -3,7 +3,6 @@
 #![allow(unsafe_code)]
 
 use super::{RawFairMutex, RawMutex, Ticket};
-use crate::sync::mutant;
 use crate::wait_table::Home;
 use lock_api::GuardSend;
 use std::time::{Duration, Instant};
@@ -151,8 +150,6 @@ unsafe impl<H: Home> lock_api::RawMutexTimed for RawFairMutex<H> {
 unsafe impl<H: Home> lock_api::RawMutexFair for RawFairMutex<H> {
     #[inline]
     unsafe fn unlock_fair(&self, ticket: Ticket) {
-        if !mutant!("unlock_fair_keeps_the_lock") {
-            self.release(ticket);
-        }
+        self.release(ticket);
     }
 }

@@ -1,7 +1,5 @@
 //! Time: absolute deadlines on the monotonic clock.
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
-use crate::sync::mutant;
 pub(crate) use crate::sync::now;
 use std::time::{Duration, Instant};
 
@@ -40,7 +38,7 @@ pub(crate) fn on_monotonic_clock(deadline: Instant) -> OnClock {
     const NANOS_PER_SEC: u32 = 1_000_000_000;
     #[allow(clippy::unnecessary_fallible_conversions, reason = "tv_nsec is 32 bits wide on some targets")]
     let nanos = u32::try_from(now.tv_nsec).unwrap_or(0) + left.subsec_nanos();
-    let carry = if mutant!("deadline_without_carry") { 0 } else { u64::from(nanos / NANOS_PER_SEC) };
+    let carry = u64::from(nanos / NANOS_PER_SEC);
     let seconds_left = left.as_secs().saturating_add(carry);
     // The clock's type has no name here: musl's `time_t` is deprecated.
     let seconds = seconds_left.try_into().ok().and_then(|seconds| now.tv_sec.checked_add(seconds));

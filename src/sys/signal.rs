@@ -21,10 +21,8 @@ pub(crate) fn on_signal<R: SignalSafe>(signal: i32) -> io::Result<()> {
         // SAFETY: the thread's own errno, which the interrupted code may be about to read.
         let before = unsafe { *errno() };
         R::report();
-        if !crate::sync::mutant!("report_changes_errno") {
-            // SAFETY: as above.
-            unsafe { *errno() = before };
-        }
+        // SAFETY: as above.
+        unsafe { *errno() = before };
     }
 
     // SAFETY: an all-zero sigaction is a valid one with an empty mask. The handler restores errno and does only what a
@@ -32,7 +30,7 @@ pub(crate) fn on_signal<R: SignalSafe>(signal: i32) -> io::Result<()> {
     let result = unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
         action.sa_sigaction = handle::<R> as *const () as usize;
-        action.sa_flags = if crate::sync::mutant!("report_interrupts") { 0 } else { libc::SA_RESTART };
+        action.sa_flags = libc::SA_RESTART;
         libc::sigaction(signal, &raw const action, core::ptr::null_mut())
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
