@@ -71,7 +71,7 @@ mod unix {
         // SAFETY: the handler touches two atomics, which is allowed in a forked child of a threaded process. It is there for
         // as long as it is registered: glibc and Bionic forget the handlers of a library that is unloaded, musl unloads none.
         if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } == 0 {
-            WATCHED.store(!crate::sync::mutant!("forks_watched_again"), Ordering::Relaxed);
+            WATCHED.store(!mutant!("forks_watched_again"), Ordering::Relaxed);
         }
     }
 }
