@@ -170,6 +170,7 @@ def carriers():
         ('draw', update('x', add(), o('relaxed_add_if')), o('relaxed_peek')),
         ('renewal', store('x', 1, o('relaxed_renewed')), o('relaxed_is_current')),
         ('gate', update('x', add(), o('relaxed_notify')), o('relaxed_is_notified')),
+        ('sleep', update('x', add(), o('relaxed_sleep')), o('relaxed_is_asleep')),
     ]:
         yield (f'{name}_carries', d0,
                [[store('data', 1, 'Relaxed'), change], [load('x', check, lambda x: x), load('data', 'Relaxed')]],

@@ -18,7 +18,7 @@ mod queue;
 use child::{Child, alone};
 use common::{Rally, Tally, assert_at_rest, counting_backend, eventually, scaled, watchdog};
 use layby::{
-    Key, WaitTable,
+    Key, WaitOutcome, WaitTable,
     sema::Semaphore,
     wait_table::{Slots, global},
 };
@@ -26,7 +26,7 @@ use queue::Queue;
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 fn leaked(slots: usize) -> &'static WaitTable {
@@ -260,6 +260,46 @@ fn the_child_has_a_thread_number_of_its_own() {
     };
     let of_the_parent = reported();
     Child::that(|| assert_ne!(reported(), of_the_parent)).succeeds();
+}
+
+/// A condition forks though its wait has been chosen by a wake of one: to hand that on is the parent's business.
+#[test]
+fn a_wake_up_is_not_handed_on_in_the_child() {
+    counting_backend!(HandedOn);
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let table: WaitTable<HandedOn> = WaitTable::with_slots(1);
+    thread::scope(|s| {
+        let mut child = None;
+        table.wait_if(&table, || {
+            assert_eq!(table.wake_one(&table), 1);
+            s.spawn(|| table.wait_if(&table, || true));
+            HandedOn::waits().reaches(1);
+            child = Child::fork();
+            false
+        });
+        match child {
+            Some(child) => child.succeeds(),
+            None => Child::live(|| assert_eq!(HandedOn::wakes().get(), 0)),
+        }
+        assert_eq!(HandedOn::wakes().get(), 1);
+    });
+}
+
+/// A wait with a deadline returns at once in a child that its condition has made, and that is no timeout.
+#[test]
+fn a_return_in_the_child_is_no_timeout() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let table = leaked(1);
+    let far = Instant::now() + Duration::from_secs(3600);
+    let mut child = None;
+    let outcome = table.wait_if_deadline(table, far, || {
+        child = Child::fork();
+        child.is_none()
+    });
+    match child {
+        Some(child) => child.succeeds(),
+        None => Child::live(|| assert_eq!(outcome, WaitOutcome::Woken)),
+    }
 }
 
 /// In the parent a ticket of a semaphore was abandoned, with somebody in line behind it. The child makes a new semaphore in

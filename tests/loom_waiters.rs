@@ -9,7 +9,7 @@
 
 mod models;
 
-use models::{World, explore, explore_lingering};
+use models::{ALL, World, explore, explore_lingering};
 
 fn report(w: &World) {
     w.table.for_each_waiter(|waiter| assert!(waiter.key().is_within(w)));
@@ -39,6 +39,20 @@ fn a_report_against_a_lingering_element() {
         w.table.location_wait(&w.y);
     }
     explore_lingering(2, [wait_here_and_there, |w| report(w), |w| w.wake_all_after_set(&w.x)]);
+}
+
+/// Who is not shown was out of reach, and the report says so.
+#[test]
+fn a_report_says_what_it_could_not_see() {
+    fn report_on_itself(w: &World) {
+        w.table.wait_if(&w.x, || {
+            let mut seen = 0;
+            let busy = w.table.for_each_waiter(|_| seen += 1);
+            assert_eq!(seen + busy, 1, "{seen} seen, {busy} busy");
+            false
+        });
+    }
+    explore(ALL, [report_on_itself, report]);
 }
 
 /// One of them finds the slot busy, or both see all.

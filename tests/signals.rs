@@ -116,6 +116,16 @@ fn a_handler_posts() {
     assert_eq!(PERMITS.available(), 0);
 }
 
+/// Publishes `depth` elements of one thread, each in the condition of another, and withdraws them.
+fn wait_nested(table: &WaitTable, depth: usize) {
+    if depth > 0 {
+        table.wait_if(Key::ticket(table, 2), || {
+            wait_nested(table, depth - 1);
+            false
+        });
+    }
+}
+
 /// Interrupts a thread at every place of its pushes, picks, withdrawals and wake-ups, with a handler that wakes the very
 /// same slot, or reports on it.
 ///
@@ -147,6 +157,8 @@ fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
                 while !stopped() {
                     let soon = Instant::now() + Duration::from_micros(5);
                     TABLE.wait_until_deadline(&TABLE, soon, || false);
+                    // A picker most of the time: each of many withdrawals takes up what the others have published.
+                    wait_nested(&TABLE, 50);
                     TABLE.wake_one(neighbour);
                     TABLE.wait_if_deadline(neighbour, soon, || true);
                     TABLE.location_wait_deadline(&TABLE, soon + Duration::from_micros(5));

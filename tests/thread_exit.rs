@@ -1,11 +1,16 @@
 //! Promise 4: waits and wakes in thread-local destructors, and the end of a thread whose element lingers.
 
 #![cfg(not(any(layby_loom, layby_shuttle)))]
+#![allow(unsafe_code, reason = "a backend of its own")]
 
 mod common;
 
-use common::{Rally, Tally, scaled, watchdog};
-use layby::{Key, WaitOutcome, WaitTable, wait_table::global};
+use common::{Rally, Tally, eventually, scaled, watchdog};
+use layby::{
+    Key, WaitOutcome, WaitTable,
+    sys::{AtomicU32, Backend, Spin},
+    wait_table::global,
+};
 use std::{
     cell::RefCell,
     thread,
@@ -92,6 +97,9 @@ fn timeouts_hold_when_the_element_is_gone() {
     let table = leaked();
     let in_a_thread = thread::spawn(move || {
         at_thread_exit(move || {
+            // There is no second look before it sleeps, so it does not sleep for long.
+            let far = Instant::now() + Duration::from_secs(3600);
+            assert_eq!(table.location_wait_deadline(table, far), WaitOutcome::Woken);
             for timeout in [Duration::ZERO, Duration::from_millis(5)] {
                 let deadline = Instant::now() + timeout;
                 while table.location_wait_deadline(table, deadline) != WaitOutcome::TimedOut {}
@@ -106,6 +114,51 @@ fn timeouts_hold_when_the_element_is_gone() {
     in_a_thread.join().unwrap();
     assert_eq!(CHECKED.get(), 2);
     assert_eq!(table.wake_all(table), 0);
+}
+
+/// A backend that knows no deadline.
+struct Sound;
+
+static ASLEEP: Tally = Tally::new();
+
+// SAFETY: the word is not written to; nothing unwinds, and nothing waits in a table.
+unsafe impl Backend for Sound {
+    const NAME: &'static str = "sound";
+
+    fn wait(word: &AtomicU32, expected: u32, _: Option<Instant>) {
+        ASLEEP.add();
+        Spin::wait(word, expected, None);
+    }
+
+    fn wake(_: *const AtomicU32) {}
+
+    fn wake_all(_: *const AtomicU32) {}
+}
+
+/// Also when the element is gone the loop form is not chosen by a wake of one, and a wake-up is no timeout.
+#[test]
+fn a_wake_up_when_the_element_is_gone() {
+    static SPOKEN: Tally = Tally::new();
+    let _watchdog = watchdog();
+    let table: &'static WaitTable<Sound> = Box::leak(Box::new(WaitTable::with_slots(1)));
+    let dying = thread::spawn(move || {
+        at_thread_exit(move || {
+            let outcome = table.location_wait_deadline(table, Instant::now());
+            assert!(ASLEEP.get() == 0 || outcome == WaitOutcome::Woken);
+            SPOKEN.add();
+        });
+        touch_the_element(leaked());
+    });
+    // Where the destructors run in another order the element is still there, and the deadline has passed.
+    eventually(|| ASLEEP.get() + SPOKEN.get() == 1);
+    thread::scope(|s| {
+        let polling = ASLEEP.get();
+        s.spawn(|| table.wait_if(table, || true));
+        ASLEEP.reaches(polling + 1);
+        assert_eq!(table.wake_one(table), polling + 1, "who waits in the loop form, and the one");
+    });
+    dying.join().unwrap();
+    assert_eq!(SPOKEN.get(), 1);
 }
 
 /// Breaks when `Local` has no destructor: the wake walks freed memory, and counts what is not there.

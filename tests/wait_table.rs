@@ -262,6 +262,45 @@ fn wake_one_wakes_the_oldest_wait_if_and_every_other_form() {
     });
 }
 
+/// Nobody waits behind what lingers, however old it is.
+#[test]
+fn wake_one_does_not_choose_a_lingering_element() {
+    counting_backend!(Lingering);
+    let _watchdog = watchdog();
+    let table: &'static WaitTable<Lingering> = Box::leak(Box::new(WaitTable::with_slots(1)));
+    drop(table.arm(table));
+    thread::scope(|s| {
+        s.spawn(|| table.wait_if(table, || true));
+        Lingering::waits().reaches(1);
+        assert_eq!(table.wake_one(table), 2, "what lingers, and the one who waits");
+    });
+}
+
+/// A wake-up is handed on only by a `wait_if` that did not wait.
+#[test]
+fn wake_one_wakes_no_more() {
+    counting_backend!(Frugal);
+    let _watchdog = watchdog();
+    let table: WaitTable<Frugal> = WaitTable::with_slots(1);
+    thread::scope(|s| {
+        let [first, _second, _third] = [1, 2, 3].map(|nth| {
+            let waiter = s.spawn(|| table.wait_if(&table, || true));
+            Frugal::waits().reaches(nth);
+            waiter
+        });
+        table.wait_if(&table, || false);
+        assert_eq!(table.wake_one(&table), 1);
+        first.join().unwrap();
+        // Published at the second look.
+        let looks = Tally::new();
+        table.wait_until(&table, || {
+            looks.add();
+            looks.get() == 2 && table.wake_one(&table) == 2
+        });
+        assert_eq!(table.wake_all(&table), 1, "the third one still waits");
+    });
+}
+
 #[test]
 fn a_key_outlives_what_it_names() {
     let key = {

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Form, Rally, Tally, eventually, scaled, watchdog};
+use common::{Form, Rally, Tally, counting_backend, eventually, scaled, watchdog};
 use layby::{
     Key, WaitTable,
     mutex::Mutex,
@@ -93,7 +93,8 @@ fn names_keys_slots_and_times() {
         let (address, ticket) = (of(Key::address(&door)), of(Key::ticket(&door, 7)));
         assert_eq!((ticket.key().location(), ticket.key().ticket_number()), (address.key().location(), Some(7)));
         assert_eq!(address.key().ticket_number(), None);
-        assert!(address.slot() < 16 && ticket.slot() < 16);
+        assert_eq!(ticket.slot(), (ticket.key().location() + 7 * 17) % 16, "address + ticket * 17");
+        assert!(address.slot() < 16);
         if FULL_REPORTS {
             assert_eq!((address.thread_name(), ticket.thread_name()), (Some("address"), Some("ticket")));
             assert!(address.waited().is_some() && address.thread_id().is_some());
@@ -153,6 +154,33 @@ fn the_time_is_that_of_the_whole_wait() {
     });
 }
 
+/// An element that was left behind is used again: that is a new wait.
+#[test]
+fn the_time_is_not_that_of_an_earlier_wait() {
+    const LONG: Duration = Duration::from_millis(500);
+    let _watchdog = watchdog();
+    let door = Door::new(1);
+    thread::scope(|s| {
+        let (send, second_wait) = mpsc::channel();
+        let door = &door;
+        s.spawn(move || {
+            door.table.location_wait(door);
+            let soon = Instant::now() + LONG;
+            while door.table.location_wait_deadline(door, soon) == layby::WaitOutcome::Woken {}
+            send.send(Instant::now()).unwrap();
+            while !door.is_open() {
+                door.table.location_wait(door);
+            }
+        });
+        let start = second_wait.recv().unwrap();
+        let waited = door.asleep(1)[0].waited();
+        // A tick of the coarsest clock there is, Windows'.
+        let most = start.elapsed() + Duration::from_millis(20);
+        assert!(waited.is_none_or(|waited| waited <= most), "{waited:?}, but {most:?} at the most");
+        door.open(door);
+    });
+}
+
 /// The forms that may leave an element behind: it is not reported unless its owner waits.
 #[test]
 fn a_lingering_element_is_no_waiter() {
@@ -197,12 +225,14 @@ fn in_every_form() {
         let door = Door::new(1);
         thread::scope(|s| {
             let door = &door;
-            let guest = s.spawn(move || {
+            let guest = named(s, "guest", move || {
                 while !door.is_open() {
                     form.wait(door.table, Key::address(door), FOR_EVER, || door.is_open());
                 }
             });
-            assert_eq!(door.asleep(1)[0].key(), Key::address(door), "{form:?}");
+            let waiter = door.asleep(1)[0];
+            assert_eq!(waiter.key(), Key::address(door), "{form:?}");
+            assert_eq!(waiter.thread_name(), FULL_REPORTS.then_some("guest"), "{form:?}");
             door.open(door);
             guest.join().unwrap();
         });
@@ -346,6 +376,34 @@ fn who_is_back_is_not_taken_for_reported() {
     });
 }
 
+/// A report ends, though there is a new waiter for each one that it shows.
+#[test]
+fn waiters_may_come_faster_than_they_are_shown() {
+    const MORE_THAN_A_BATCH: usize = 17;
+    counting_backend!(Growing);
+    let _watchdog = watchdog();
+    let table: WaitTable<Growing> = WaitTable::with_slots(1);
+    let open = AtomicBool::new(false);
+    thread::scope(|s| {
+        let wait = || table.wait_until(&open, || open.load(Ordering::Relaxed));
+        for waiters in 1..=MORE_THAN_A_BATCH {
+            s.spawn(wait);
+            Growing::waits().reaches(waiters);
+        }
+        let mut visits = 0;
+        table.for_each_waiter(|_| {
+            visits += 1;
+            if visits < 10 * MORE_THAN_A_BATCH {
+                s.spawn(wait);
+                Growing::waits().reaches(MORE_THAN_A_BATCH + visits);
+            }
+        });
+        open.store(true, Ordering::Relaxed);
+        table.wake_all(&open);
+        assert!((MORE_THAN_A_BATCH..10 * MORE_THAN_A_BATCH).contains(&visits), "{visits} visits");
+    });
+}
+
 /// From a primitive to the threads that wait for it.
 #[test]
 fn who_waits_for_a_semaphore_or_a_mutex() {
@@ -447,6 +505,29 @@ fn a_writer_may_fail() {
         }
     }
     assert!(global().dump_waiters(&mut Full).is_err());
+}
+
+/// What comes after an error is missing, even if the writer would take it.
+#[test]
+fn a_writer_may_fail_once() {
+    struct FailsAtFirst(usize);
+    impl std::fmt::Write for FailsAtFirst {
+        fn write_str(&mut self, _: &str) -> std::fmt::Result {
+            self.0 += 1;
+            if self.0 == 1 { Err(std::fmt::Error) } else { Ok(()) }
+        }
+    }
+    let table = leaked(1);
+    let mut writer = FailsAtFirst(0);
+    // Two waiters: the one inside the other.
+    table.wait_if(&1, || {
+        table.wait_if(&2, || {
+            assert!(table.dump_waiters(&mut writer).is_err());
+            false
+        });
+        false
+    });
+    assert_eq!(writer.0, 1, "writes after the error");
 }
 
 /// Reports to standard error, by signal and by the debugger's function, of a process that hangs.

@@ -110,7 +110,7 @@ impl Element {
     /// Whether the owner sleeps, or is on its way to or from sleep; for reports.
     pub(super) fn is_asleep(&self) -> bool {
         // Ordering: acquire; matches the release in `wait`: the time is stamped.
-        self.gate.load(Ordering::Acquire) == SLEEPING
+        self.gate.load(unless_mutant!("relaxed_is_asleep", Acquire)) == SLEEPING
     }
 
     /// Waits until notified (`true`) or until the deadline has passed (`false`); stays awake a little before it sleeps,
@@ -123,10 +123,11 @@ impl Element {
         }
         self.trace.stamp();
         // Ordering: release, for `is_asleep` alone; acquire on failure, as in `is_notified`.
-        let refused = unless_mutant!("relaxed_sleep_refused", Acquire);
+        let (asleep, refused) =
+            (unless_mutant!("relaxed_sleep", Release), unless_mutant!("relaxed_sleep_refused", Acquire));
         if mutant!("blind_sleep") {
             self.gate.store(SLEEPING, Ordering::Relaxed);
-        } else if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Release, refused).is_err() {
+        } else if self.gate.compare_exchange(WAITING, SLEEPING, asleep, refused).is_err() {
             return true;
         }
         loop {

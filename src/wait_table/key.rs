@@ -178,6 +178,23 @@ mod tests {
     }
 
     #[test]
+    fn within_is_from_the_first_byte_to_the_last() {
+        let pair = [1_u8, 2];
+        let is_within = |offset| Key::from(pair.as_ptr().wrapping_add(offset)).is_within(&pair);
+        assert_eq!([usize::MAX, 0, 1, 2].map(is_within), [false, true, true, false]);
+        // What has no bytes has a place.
+        assert!(Key::address(&()).is_within(&()));
+    }
+
+    #[test]
+    fn the_tickets_of_a_location_are_among_them_and_nothing_else() {
+        let [here, there] = &[0_u8; 2];
+        let is_among = |key: Key| key.is_among(here, &(1..=3));
+        assert_eq!([0, 1, 2, 3, 4].map(|ticket| is_among(Key::ticket(here, ticket))), [false, true, true, true, false]);
+        assert!(!is_among(Key::ticket(there, 2)) && !is_among(Key::address(here)));
+    }
+
+    #[test]
     fn null_and_its_stand_in_share_a_slot() {
         assert_eq!(Key::from(core::ptr::null::<u8>()).hash(), mix32a(0xD1CE));
     }

@@ -98,7 +98,7 @@ impl Local {
     fn publish<B: Backend>(&self, slot: &'static Slot, key: Key, in_loop: bool) {
         self.settle();
         // SAFETY: we are the owner, and `settle` has got the element off its chain.
-        unsafe { self.element.rearm(Label { key, selectable: false }) };
+        unsafe { self.element.rearm(Label { key, selectable: mutant!("lingering_is_chosen") }) };
         self.place.set(Some(Place { slot, key, in_loop, generation: fork::generation(), withdraw: withdraw::<B> }));
         self.publications.set(self.publications.get() + 1);
         // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor gets it off
@@ -191,12 +191,14 @@ impl<B: Backend> WaitTable<B> {
     fn poll(&self, key: Key, deadline: Option<Instant>) -> WaitOutcome {
         let soon = deadline::after(POLL);
         let until = match deadline {
+            Some(at) if mutant!("polls_until_the_deadline") => Some(at),
             Some(at) => soon.map(|soon| soon.min(at)),
             None => soon,
         };
-        let label = Label { key, selectable: false };
+        let label = Label { key, selectable: mutant!("polling_is_chosen") };
         let wait = |element: &Published<'_, B>| element.wait(until, Awake::Alone);
         let ((), notified) = published(self.enter(key), label, Stamp::NONE, wait);
+        let notified = notified && !mutant!("poll_hides_wake");
         if !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 }

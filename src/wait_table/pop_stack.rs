@@ -196,7 +196,10 @@ impl Picked<'_> {
         let oldest: *const Element = self
             .chain
             .iter()
-            .filter(|element| label_in_hand(element).is_some_and(|label| is_of_key(label) && label.selectable))
+            .filter(|element| {
+                label_in_hand(element)
+                    .is_some_and(|label| is_of_key(label) && (label.selectable || mutant!("chooses_any_form")))
+            })
             .reduce(|younger, older| if mutant!("wakes_the_youngest") { younger } else { older })
             .map_or(ptr::null(), ptr::from_ref);
         self.take_if(|element| {
@@ -251,7 +254,9 @@ impl Picked<'_> {
                     self.chain.release();
                     return;
                 }
-                self.chain = Chain { top: seen.top() }.on_top_of(self.chain.take());
+                let (newcomers, held) = (Chain { top: seen.top() }, self.chain.take());
+                self.chain =
+                    if mutant!("newcomers_go_below") { held.on_top_of(newcomers) } else { newcomers.on_top_of(held) };
             }
         }
     }
@@ -375,5 +380,38 @@ impl Builder {
             None => self.chain.top = link,
         }
         self.last = link;
+    }
+}
+
+#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::sys::Native;
+
+    /// Who came while a picker was at work is younger than those in its hands.
+    #[test]
+    fn newcomers_go_on_top() {
+        let slot = Slot::new();
+        let elements = [(); 4].map(|()| Element::new(None));
+        let [a, b, c, d] = &elements;
+        let push = |element| {
+            // SAFETY: new, and on no chain when this test ends.
+            unsafe { slot.push(element) }
+        };
+        let pick = || match slot.try_pick() {
+            Pick::Got(picked) => picked,
+            Pick::Empty | Pick::Busy => unreachable!("nobody else is here"),
+        };
+        push(a);
+        push(b);
+        let picked = pick();
+        push(c);
+        push(d);
+        picked.put_back::<Native>();
+        let picked = pick();
+        let expected = [d, c, b, a];
+        assert!(picked.chain.iter().map(ptr::from_ref).eq(expected.map(ptr::from_ref)), "youngest first");
+        picked.put_back::<Native>();
+        assert_eq!(slot.detach_all().notify_all::<Native>(), 4);
     }
 }

@@ -64,7 +64,7 @@ impl<B: Backend> Published<'_, B> {
     /// Waits until notified or until the deadline has passed. Returns at once in the child of a fork.
     pub(super) fn wait(&self, deadline: Option<Instant>, awake: Awake) {
         if self.generation == fork::generation() || mutant!("waits_where_the_parent_did") {
-            self.waited.set(true);
+            self.waited.set(!mutant!("hands_on_what_woke_it"));
             counters::count(Event::Wait);
             self.element.wait::<B>(deadline, awake);
         }
@@ -78,11 +78,10 @@ impl<B: Backend> Published<'_, B> {
     /// Whether the element was chosen by a wake of one though its owner did not wait: its condition was against it, or
     /// panicked. Somebody else who waits may have been passed over for it.
     fn holds_a_strangers_wake(&self) -> bool {
-        self.label.selectable
-            && !self.waited.get()
-            && self.element.is_notified()
-            && self.generation == fork::generation()
-            && !mutant!("keeps_wake")
+        let selectable = self.label.selectable || mutant!("any_form_hands_on");
+        let notified = || self.element.is_notified() || mutant!("hands_on_what_it_has_not");
+        let of_this_process = || self.generation == fork::generation() || mutant!("hands_on_in_the_child");
+        selectable && !self.waited.get() && notified() && of_this_process() && !mutant!("keeps_wake")
     }
 }
 
@@ -168,6 +167,9 @@ fn wake_chosen<B: Backend>(slot: &Slot, mut choose: impl FnMut(&mut Picked<'_>) 
             Pick::Empty => return 0,
             Pick::Busy => hint::spin_loop(),
         }
+    }
+    if mutant!("wake_waits_for_a_picker") {
+        return wake_chosen::<B>(slot, choose);
     }
     if mutant!("gives_up_when_busy") { 0 } else { wake_chain::<B>(slot) }
 }

@@ -184,7 +184,8 @@ impl<B: Backend> WaitTable<B> {
             waited
         });
         let notified = notified && !mutant!("timeout_hides_wake");
-        if waited && !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
+        let passed = deadline::passed(deadline) || (deadline.is_some() && mutant!("early_is_a_timeout"));
+        if waited && !notified && passed { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 
     /// Wakes every thread that waits on `key`; returns how many waiting elements this call notified.

@@ -275,7 +275,7 @@ impl<B: Backend> WaitTable<B> {
         let mut busy = 0;
         for (index, slot) in self.occupied_slots() {
             let looked = sight::<B>(slot, |sighting| visit(&sighting.in_slot(index)));
-            busy += usize::from(!looked);
+            busy += usize::from(!looked && !mutant!("busy_is_empty"));
         }
         busy
     }
@@ -318,7 +318,7 @@ fn sight<B: Backend>(slot: &Slot, mut see: impl FnMut(Sighting)) -> bool {
         if left == 0 || rounds == 0 {
             return true;
         }
-        rounds_left = Some(rounds - 1);
+        rounds_left = Some(if mutant!("reports_newcomers_for_ever") { rounds } else { rounds - 1 });
     }
 }
 
@@ -364,6 +364,7 @@ fn copy(picked: &Picked<'_>, seen: &mut usize, batch: &mut [Option<Sighting>]) -
 fn pick_patiently(slot: &Slot) -> Pick<'_> {
     for look in 0..LOOKS {
         match slot.try_pick() {
+            Pick::Busy if mutant!("report_waits_for_a_picker") => return pick_patiently(slot),
             Pick::Busy if look < SPINNING_LOOKS => hint::spin_loop(),
             Pick::Busy => thread::yield_now(),
             seen => return seen,
