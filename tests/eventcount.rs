@@ -2,6 +2,10 @@
 
 #![cfg(not(any(layby_loom, layby_shuttle)))]
 
+mod common;
+mod homes;
+
+use common::watchdog;
 use layby::eventcount::{EventCount, Sequencer, WaitPoint};
 use layby::sys::Backend;
 use layby::wait_table::Home;
@@ -11,9 +15,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-
-mod common;
-mod homes;
 
 homes::on_every_backend!(
     each_waiter_gets_a_value_that_it_waited_for,
@@ -29,6 +30,7 @@ homes::on_every_backend!(
 
 #[test]
 fn each_takes_eight_bytes() {
+    let _watchdog = watchdog();
     assert_eq!(size_of::<EventCount>(), 8);
     assert_eq!(size_of::<Sequencer>(), 8);
     assert_eq!(size_of::<WaitPoint>(), 8);
@@ -36,6 +38,7 @@ fn each_takes_eight_bytes() {
 
 #[test]
 fn advancing_returns_the_new_count() {
+    let _watchdog = watchdog();
     static COUNT: EventCount = EventCount::new();
     assert_eq!(COUNT.read(), 0);
     assert_eq!(COUNT.advance(), 1);
@@ -68,6 +71,7 @@ fn in_line<H: Home>(count: &EventCount<H>) -> usize {
 /// Each advance is in charge of its own values.
 #[test]
 fn no_two_advances_return_the_same() {
+    let _watchdog = watchdog();
     const THREADS: usize = 4;
     const EACH: usize = 5000;
     let count = EventCount::new();
@@ -94,6 +98,7 @@ fn each_waiter_gets_a_value_that_it_waited_for<H: Home>() {
 
 #[test]
 fn a_waiter_is_not_let_through_before_its_value() {
+    let _watchdog = watchdog();
     let count = EventCount::new();
     let (early, late) = (AtomicBool::new(false), AtomicBool::new(false));
     thread::scope(|s| {
@@ -131,7 +136,6 @@ fn advances_by_more_than_the_table_has_slots<H: Home>() {
 }
 
 fn closing_lets_every_waiter_return_and_later_ones_too<H: Home>() {
-    let _watchdog = common::watchdog();
     let count = EventCount::<H>::new_in();
     count.advance_by(3);
     thread::scope(|s| {
@@ -172,6 +176,7 @@ fn a_timeout_tells_progress_from_none<H: Home>() {
 
 #[test]
 fn an_overflow_panics_and_changes_nothing() {
+    let _watchdog = watchdog();
     let count = EventCount::new();
     let refuses = |n| catch_unwind(AssertUnwindSafe(|| count.advance_by(n))).is_err();
     assert!(refuses(u64::MAX));
@@ -197,6 +202,7 @@ fn an_overflow_panics_and_changes_nothing() {
 
 #[test]
 fn tickets_are_given_out_once() {
+    let _watchdog = watchdog();
     const THREADS: usize = 4;
     const EACH: u64 = 1000;
     let tickets = Sequencer::new();
@@ -250,6 +256,7 @@ fn sequencer_and_count_make_a_mutex<H: Home>() {
 #[test]
 #[allow(unsafe_code)]
 fn a_waiter_may_free_the_count_at_once() {
+    let _watchdog = watchdog();
     for _ in 0..1000 {
         let count = Box::into_raw(Box::new(EventCount::new())).expose_provenance();
         let at = std::ptr::with_exposed_provenance_mut::<EventCount>;
@@ -379,6 +386,7 @@ fn notify_all_reaches_all_who_wait<H: Home>() {
 
 #[test]
 fn a_notification_between_prepare_and_commit_ends_the_commit() {
+    let _watchdog = watchdog();
     let point = WaitPoint::new();
     for notify in [WaitPoint::notify_one, WaitPoint::notify_all] {
         let prepared = point.prepare();

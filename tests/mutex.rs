@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::eventually;
+use common::{eventually, watchdog};
 use layby::mutex::{Condvar, FairCondvar, FairMutex, FairMutexGuard, Mutex, RawFairMutex, RawMutex};
 use layby::wait_table::Home;
 use std::collections::VecDeque;
@@ -30,6 +30,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn is_free_again_after_the_guard() {
+                let _watchdog = watchdog();
                 let mutex = $mutex::new(());
                 drop(mutex.lock());
                 drop(mutex.lock());
@@ -43,6 +44,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn one_at_a_time() {
+                let _watchdog = watchdog();
                 const THREADS: usize = 6;
                 const ROUNDS: usize = 2000;
                 static SUM: $mutex<usize> = $mutex::new(0);
@@ -63,6 +65,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn locks_after_a_long_wait() {
+                let _watchdog = watchdog();
                 let mutex = $mutex::new(0);
                 let started = AtomicUsize::new(0);
                 thread::scope(|s| {
@@ -87,6 +90,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn gives_back_what_it_holds() {
+                let _watchdog = watchdog();
                 let dropped = AtomicBool::new(false);
                 let held = $mutex::new(Flag(&dropped)).into_inner();
                 assert!(!dropped.load(Ordering::Relaxed));
@@ -100,6 +104,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn drops_what_it_holds_even_when_locked() {
+                let _watchdog = watchdog();
                 let dropped = AtomicBool::new(false);
                 let mutex = $mutex::new(Flag(&dropped));
                 std::mem::forget(mutex.lock());
@@ -109,6 +114,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn nests() {
+                let _watchdog = watchdog();
                 let outer = $mutex::new($mutex::new(1));
                 thread::scope(|s| {
                     s.spawn(|| {
@@ -121,6 +127,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn a_panic_unlocks_and_does_not_poison() {
+                let _watchdog = watchdog();
                 struct LocksOnDrop(Arc<$mutex<i32>>);
                 impl Drop for LocksOnDrop {
                     fn drop(&mut self) {
@@ -141,6 +148,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn protects_unsized_data() {
+                let _watchdog = watchdog();
                 let mutex: &$mutex<[i32]> = &$mutex::new([1, 2, 3]);
                 mutex.lock()[1] = 20;
                 assert_eq!(*mutex.lock(), [1, 20, 3]);
@@ -148,6 +156,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn guards_are_sync_and_can_be_sent() {
+                let _watchdog = watchdog();
                 fn requires<T: Send + Sync>(_: &T) {}
                 let mutex = $mutex::new(5);
                 let guard = mutex.lock();
@@ -160,6 +169,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn says_whether_it_is_locked() {
+                let _watchdog = watchdog();
                 let mutex = $mutex::new([7_u8]);
                 assert_eq!(format!("{mutex:?}"), "Mutex { data: [7] }");
                 let _guard = mutex.lock();
@@ -168,6 +178,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn guards_can_be_mapped_or_not() {
+                let _watchdog = watchdog();
                 let mutex = $mutex::new(vec![String::from("one"), String::from("two")]);
                 let guard = mutex.lock();
                 let Err((guard, reason)) = $guard::try_map_or_err(guard, |all| all.get_mut(5).ok_or("too far")) else {
@@ -185,6 +196,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn guards_can_own_their_mutex() {
+                let _watchdog = watchdog();
                 let mutex = Arc::new($mutex::new(0));
                 let mut guard = mutex.lock_arc();
                 assert!(mutex.try_lock_arc().is_none());
@@ -195,6 +207,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn can_be_unlocked_for_a_while() {
+                let _watchdog = watchdog();
                 let mutex = $mutex::new(0);
                 let mut guard = mutex.lock();
                 $guard::unlocked(&mut guard, || *mutex.lock() += 1);
@@ -206,6 +219,7 @@ macro_rules! mutex_suite {
             #[test]
             #[allow(unsafe_code)]
             fn the_next_holder_may_free_it() {
+                let _watchdog = watchdog();
                 for _ in 0..500 {
                     let mutex = Box::into_raw(Box::new($mutex::new(()))).expose_provenance();
                     let at = std::ptr::with_exposed_provenance_mut::<$mutex<()>>;
@@ -223,6 +237,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn notifying_nobody_does_nothing() {
+                let _watchdog = watchdog();
                 static CHANGED: $condvar = $condvar::new();
                 assert!(!CHANGED.notify_one());
                 assert_eq!(CHANGED.notify_all(), 0);
@@ -231,6 +246,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn a_notification_is_not_lost_between_unlock_and_sleep() {
+                let _watchdog = watchdog();
                 let (turn, changed) = ($mutex::new(0_u32), $condvar::new());
                 const ROUNDS: u32 = 2000;
                 thread::scope(|s| {
@@ -254,6 +270,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn notify_all_reaches_all() {
+                let _watchdog = watchdog();
                 const WAITERS: usize = 10;
                 let (waiting, all_wait, go) = ($mutex::new(0), $condvar::new(), $condvar::new());
                 thread::scope(|s| {
@@ -274,6 +291,7 @@ macro_rules! mutex_suite {
 
             #[test]
             fn one_condvar_serves_two_mutexes() {
+                let _watchdog = watchdog();
                 let (one, other, changed) = ($mutex::new(false), $mutex::new(false), $condvar::new());
                 thread::scope(|s| {
                     for mutex in [&one, &other] {
@@ -289,6 +307,7 @@ macro_rules! mutex_suite {
             /// Producers and consumers with a small queue, in the manner of WebKit's tests.
             #[test]
             fn a_bounded_queue_loses_nothing() {
+                let _watchdog = watchdog();
                 const EACH: usize = 500;
                 const CAPACITY: usize = 3;
                 let queue = $mutex::new(VecDeque::new());
@@ -332,6 +351,7 @@ macro_rules! timed_suite {
 
             #[test]
             fn a_timed_lock_gives_up_after_its_time_and_not_before() {
+                let _watchdog = watchdog();
                 let mutex = $mutex::new(());
                 let guard = mutex.lock();
                 let start = Instant::now();
@@ -350,6 +370,7 @@ macro_rules! timed_suite {
 
             #[test]
             fn a_timed_lock_is_woken_by_unlock() {
+                let _watchdog = watchdog();
                 let mutex = $mutex::new(0);
                 thread::scope(|s| {
                     let guard = mutex.lock();
@@ -371,6 +392,7 @@ macro_rules! timed_suite {
             /// Those who give up must neither take the lock with them nor the wake-up of those who stay.
             #[test]
             fn giving_up_loses_nothing() {
+                let _watchdog = watchdog();
                 let mutex = $mutex::new(0_u32);
                 let given_up = AtomicUsize::new(0);
                 thread::scope(|s| {
@@ -400,6 +422,7 @@ macro_rules! timed_suite {
 
             #[test]
             fn a_timed_wait_tells_a_timeout_from_a_notification() {
+                let _watchdog = watchdog();
                 let (mutex, changed) = ($mutex::new(false), $condvar::new());
                 let mut guard = mutex.lock();
                 let deadline = Instant::now() + Duration::from_millis(5);
@@ -463,6 +486,7 @@ fn locks_on_any_backend<H: Home>() {
 
 #[test]
 fn sizes() {
+    let _watchdog = watchdog();
     assert!(size_of::<RawMutex>() <= 8);
     assert!(size_of::<RawFairMutex>() <= 16);
     assert_eq!(size_of::<Mutex<u32>>(), 8);
@@ -470,6 +494,7 @@ fn sizes() {
 
 #[test]
 fn a_fair_mutex_is_unlocked_fairly() {
+    let _watchdog = watchdog();
     let mutex = FairMutex::new(());
     FairMutexGuard::unlock_fair(mutex.lock());
     let mut guard = mutex.try_lock().expect("it was unlocked");
@@ -486,6 +511,7 @@ fn a_fair_mutex_is_unlocked_fairly() {
 /// A thread that does nothing but lock and unlock cannot keep a waiter out for ever.
 #[test]
 fn a_waiter_is_served_while_others_barge() {
+    let _watchdog = watchdog();
     let mutex = Mutex::new(0_u64);
     let served = AtomicBool::new(false);
     thread::scope(|s| {

@@ -2,9 +2,11 @@
 
 #![cfg(not(any(layby_loom, layby_shuttle)))]
 
+mod common;
 #[path = "../examples/pipeline/mod.rs"]
 mod pipeline;
 
+use common::watchdog;
 use pipeline::{Pipeline, Refused};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -57,6 +59,7 @@ fn run(capacity: usize, producers: u64, each: u64, batch: u64) -> Vec<Item> {
 
 #[test]
 fn one_producer_keeps_its_order() {
+    let _watchdog = watchdog();
     for (capacity, batch) in [(1, 1), (2, 1), (16, 16), (64, 16), (1024, 1)] {
         let out = run(capacity, 1, 4000, batch);
         assert!(out.iter().map(|item| item.number).eq(0..4000));
@@ -66,6 +69,7 @@ fn one_producer_keeps_its_order() {
 
 #[test]
 fn several_producers_lose_and_repeat_nothing() {
+    let _watchdog = watchdog();
     for (capacity, batch) in [(4, 1), (64, 16)] {
         let out = run(capacity, 4, 1600, batch);
         for producer in 0..4 {
@@ -78,6 +82,7 @@ fn several_producers_lose_and_repeat_nothing() {
 
 #[test]
 fn a_timed_publish_gives_up_without_a_trace() {
+    let _watchdog = watchdog();
     let pipeline = &Pipeline::<Item>::new(2, 1);
     let soon = || Instant::now() + Duration::from_millis(5);
     for number in 0..2 {
@@ -99,6 +104,7 @@ fn a_timed_publish_gives_up_without_a_trace() {
 
 #[test]
 fn closing_lets_everybody_return() {
+    let _watchdog = watchdog();
     let pipeline = &Pipeline::<Item>::new(2, 2);
     thread::scope(|s| {
         let stage = s.spawn(|| pipeline.run_stage(0, 1, |_| ()));
@@ -121,6 +127,7 @@ fn closing_lets_everybody_return() {
 
 #[test]
 fn a_panic_in_a_stage_closes_the_pipeline() {
+    let _watchdog = watchdog();
     let pipeline = &Pipeline::<Item>::new(4, 1);
     thread::scope(|s| {
         let stage = s.spawn(|| {
@@ -137,6 +144,7 @@ fn a_panic_in_a_stage_closes_the_pipeline() {
 
 #[test]
 fn a_stage_has_one_worker() {
+    let _watchdog = watchdog();
     let pipeline = Pipeline::<Item>::new(4, 1);
     pipeline.finish();
     assert_eq!(pipeline.run_stage(0, 1, |_| ()), 0);

@@ -36,13 +36,13 @@ home!(
 macro_rules! on_every_backend {
     ($($name:ident),+ $(,)?) => {
         mod natively {
-            $(#[test] fn $name() { super::$name::<layby::wait_table::Global>(); })+
+            $(#[test] fn $name() { let _watchdog = crate::common::watchdog(); super::$name::<layby::wait_table::Global>(); })+
         }
         mod by_park {
-            $(#[test] fn $name() { super::$name::<crate::homes::ByPark>(); })+
+            $(#[test] fn $name() { let _watchdog = crate::common::watchdog(); super::$name::<crate::homes::ByPark>(); })+
         }
         mod by_spinning {
-            $(#[test] fn $name() { super::$name::<crate::homes::BySpin>(); })+
+            $(#[test] fn $name() { let _watchdog = crate::common::watchdog(); super::$name::<crate::homes::BySpin>(); })+
         }
     };
 }
