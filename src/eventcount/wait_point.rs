@@ -98,7 +98,8 @@ impl<H: Home> WaitPoint<H> {
     ///
     /// Any notification from now on ends the commit.
     pub fn prepare(&self) -> Prepared<'_, H> {
-        // Ordering: relaxed; the fence orders it before the caller's check.
+        // Ordering: relaxed; the fence orders it before the caller's check. Not an epoch read later: that of a notifier who
+        // has come since does not bring along the change that the check is to see.
         let epoch = self.state.fetch_add(WAITER, Ordering::Relaxed) & !WAITERS;
         if !mutant!("no_prepare_fence") {
             fence_after_publish();
