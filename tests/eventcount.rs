@@ -68,21 +68,6 @@ fn in_line<H: Home>(count: &EventCount<H>) -> usize {
     H::table().waiters().iter().filter(|waiter| waiter.key().location() == location).count()
 }
 
-/// Each advance is in charge of its own values.
-#[test]
-fn no_two_advances_return_the_same() {
-    let _watchdog = watchdog();
-    const THREADS: usize = 4;
-    const EACH: usize = 5000;
-    let count = EventCount::new();
-    let mut reached = thread::scope(|s| {
-        let threads = [(); THREADS].map(|()| s.spawn(|| [(); EACH].map(|()| count.advance())));
-        threads.map(|thread| thread.join().unwrap()).concat()
-    });
-    reached.sort_unstable();
-    assert!(reached.into_iter().eq(1..=(THREADS * EACH) as u64));
-}
-
 fn each_waiter_gets_a_value_that_it_waited_for<H: Home>() {
     const WAITERS: u64 = 100;
     let count = EventCount::<H>::new_in();

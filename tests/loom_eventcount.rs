@@ -60,6 +60,17 @@ fn two_advances_against_two_awaits() {
     );
 }
 
+/// An advance returns the value that it has reached itself.
+#[test]
+fn no_two_advances_return_the_same() {
+    fn advance((count, sum): &(EventCount, AtomicU32)) {
+        let reached = u32::try_from(count.advance()).unwrap();
+        let others = sum.fetch_add(reached, Ordering::Relaxed);
+        assert!(others == 0 || others + reached == 3, "{reached} and {others}");
+    }
+    model(3, || (EventCount::new(), AtomicU32::new(0)), &[advance, advance]);
+}
+
 /// Both values are reached at once, and both waiters are told.
 #[test]
 fn an_advance_by_two_against_two_awaits() {
