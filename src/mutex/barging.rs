@@ -211,7 +211,6 @@ impl<'a, H: Home> Waiter<'a, H> {
         let since = Instant::now();
         self.leaves = if mutant!("waiter_forgets_waiters") { 0 } else { WAITERS };
         loop {
-            let since = if mutant!("patience_begins_anew") { Instant::now() } else { since };
             let outcome = H::table().wait_if_at(self.key(), deadline, Awake::Not, || self.may_sleep());
             if self.look_for_it() {
                 return true;

@@ -173,3 +173,22 @@ fn wake_chosen<B: Backend>(slot: &Slot, mut choose: impl FnMut(&mut Picked<'_>) 
     }
     if mutant!("gives_up_when_busy") { 0 } else { wake_chain::<B>(slot) }
 }
+
+#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::sys::Native;
+
+    /// As in a handler that has interrupted a picker of its own thread: the picker does what is asked of it.
+    #[test]
+    fn a_wake_does_not_wait_for_a_picker() {
+        let slot = Slot::new();
+        let label = Label { key: Key::address(&slot), selectable: false };
+        let ((), notified) = published::<Native, _>(&slot, label, Stamp::NONE, |_| {
+            let Pick::Got(picked) = slot.try_pick() else { unreachable!("nobody else is here") };
+            assert_eq!(wake_one_of::<Native>(&slot, label.key), 0, "it is in our hands");
+            picked.put_back::<Native>();
+        });
+        assert!(notified);
+    }
+}

@@ -413,3 +413,23 @@ pub fn dump_waiters_on_signal(signal: i32) -> std::io::Result<()> {
 
     signal::on_signal::<Dump>(signal)
 }
+
+#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+mod tests {
+    use super::super::publication::published;
+    use super::*;
+    use crate::sys::Native;
+
+    /// As in a handler that has interrupted a picker of its own thread.
+    #[test]
+    fn a_report_does_not_wait_for_a_picker() {
+        let slot = Slot::new();
+        let label = Label { key: Key::address(&slot), selectable: false };
+        published::<Native, _>(&slot, label, Stamp::NONE, |_| {
+            let Pick::Got(picked) = slot.try_pick() else { unreachable!("nobody else is here") };
+            assert!(!sight::<Native>(&slot, |_| unreachable!("it is in our hands")), "it could not be looked at");
+            picked.put_back::<Native>();
+            assert!(sight::<Native>(&slot, |_| {}));
+        });
+    }
+}
