@@ -60,16 +60,17 @@ seeded() {
 }
 
 # ThreadSanitizer queues a signal until the thread is in a function that it intercepts; a thread on its way into a futex
-# call, which it does not intercept, then sleeps with its wake-up in that queue. Seen once in 13,000 rounds; never without.
-untestable=a_handler_wakes_its_own_sleeping_thread
+# call, which it does not intercept, then sleeps with its wake-up in that queue. Seen once in 13,000 rounds of the first, and
+# once in a round of the second, whose permit had not been posted, nor was the signal pending in the kernel; never without.
+untestable=(a_handler_wakes_its_own_sleeping_thread a_handler_posts)
 
 suite() {
     local sanitizer=$1 skip=()
     shift
     say "the suite under the $sanitizer sanitizer"
     if [ "$sanitizer" = thread ] && [[ " $* " != *" -- "* ]]; then
-        echo "SKIPPED: $untestable: ThreadSanitizer may hold a signal back while its thread falls asleep"
-        skip=(-- --skip "$untestable")
+        echo "SKIPPED: ${untestable[*]}: ThreadSanitizer may hold a signal back while its thread falls asleep"
+        skip=(-- "${untestable[@]/#/--skip=}")
     fi
     sanitized "$sanitizer" test "$@" "${skip[@]}"
 }

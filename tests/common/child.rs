@@ -36,8 +36,11 @@ impl Child {
         match unsafe { libc::fork() } {
             -1 => panic!("fork failed"),
             0 => {
-                // SAFETY: without a handler the alarm ends the child, should it hang and its parent be gone.
-                unsafe { libc::alarm(3600) };
+                // SAFETY: the child ends with the thread that forked, which waits for it; or by the alarm, without a handler.
+                unsafe {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                    libc::alarm(3600);
+                }
                 None
             }
             pid => Some(Self(pid)),
