@@ -137,7 +137,7 @@ run_mutant() { # mutant, test file, test
 }
 
 at_once() { # how many at a time; rows on the standard input
-    xargs -r -P "$1" -L 1 sh "$0" one-mutant
+    CARGO_TARGET_DIR=${build%/model} xargs -r -P "$1" -L 1 sh "$0" one-mutant
 }
 
 run_mutants() { # names, or none for all

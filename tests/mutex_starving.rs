@@ -35,8 +35,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Longer than a waiter lets itself be overtaken.
 const LONG_ENOUGH: Duration = Duration::from_millis(3);
 
-/// Has a waiter sleep, wakes it too late, and barges in before it: now it starves. Then runs `meanwhile`, with the mutex locked.
-/// `false` if the waiter was faster; the mutex is then unlocked.
+/// Has a waiter sleep, and wakes it too late, with the mutex locked: now it starves. Then runs `meanwhile`, with the mutex still
+/// locked. `false` if the waiter gave up before; the mutex is then unlocked.
 fn with_a_starving(waiter: impl FnOnce() + Send, mutex: &RawMutex<OfOurOwn>, meanwhile: impl FnOnce()) -> bool {
     let slept = Counting::waits().get();
     mutex.acquire();
@@ -44,11 +44,8 @@ fn with_a_starving(waiter: impl FnOnce() + Send, mutex: &RawMutex<OfOurOwn>, mea
         let waiter = s.spawn(waiter);
         eventually(|| Counting::waits().get() > slept || waiter.is_finished());
         thread::sleep(LONG_ENOUGH);
-        mutex.release();
-        if !mutex.try_acquire() {
-            return false;
-        }
-        // Overtaken: it sleeps again, and says that it starves before it does.
+        // It looks in vain, and says that it starves before it sleeps again.
+        OfOurOwn::table().wake_one(mutex);
         eventually(|| Counting::waits().get() > slept + 1 || waiter.is_finished());
         let starves = !waiter.is_finished();
         if starves {
