@@ -9,9 +9,9 @@
 #   ci/model.sh shuttle         shuttle only
 #   ci/model.sh mutants [NAME…] all mutants, or those named
 #
-# Takes, on two busy cores (load 15): the loom models 5 minutes, 2 of them user time; the mutants 5, 1 of them user time, for
-# the rest is watchdogs; shuttle 1; the explorer 15 seconds, the litmus tests 1. Each loom model's bound and time are at the top
-# of its file, and it prints both.
+# Takes, on two cores: the loom models 3 to 9 minutes, for each execution maps its stacks anew, which is slow on some virtual
+# machines (more system time than user time); the mutants 5, 1 of them user time, for the rest is watchdogs; shuttle 1; the
+# explorer 15 seconds, the litmus tests 1. Each loom model's bound and time are at the top of its file.
 #
 # By hand: RUSTFLAGS='--cfg layby_loom' cargo test --release --test 'loom_*' -- --nocapture
 # A mutant: RUSTFLAGS='--cfg layby_loom --cfg layby_mutant="no_flush"' cargo test --release --test loom_pick
