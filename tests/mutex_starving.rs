@@ -61,20 +61,22 @@ fn with_a_starving(waiter: impl FnOnce() + Send, mutex: &RawMutex<OfOurOwn>, mea
 fn the_starving_one_is_not_overtaken() {
     let (_watchdog, _alone) = (watchdog(), ALONE.lock());
     let mutex = &RawMutex::new_in();
-    eventually(|| {
+    for _ in 0..scaled(50) {
         let served = AtomicBool::new(false);
         let lock = || {
             mutex.acquire();
             served.store(true, Ordering::SeqCst);
             mutex.release();
         };
-        with_a_starving(lock, mutex, || {
+        let starves = with_a_starving(lock, mutex, || {
             mutex.release();
             eventually(|| mutex.try_acquire());
-            assert!(served.load(Ordering::SeqCst), "the starving one was overtaken");
+            let in_time = served.load(Ordering::SeqCst);
             mutex.release();
-        })
-    });
+            assert!(in_time, "the starving one was overtaken");
+        });
+        assert!(starves);
+    }
 }
 
 /// The lock is not kept for a starving one that has given up.
