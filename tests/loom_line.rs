@@ -5,7 +5,7 @@
 //! fences here; memory that is used after it was freed, except where a model says so; more than four threads.
 //!
 //! Bounds are the preemptions loom may make, `LOOM_MAX_PREEMPTIONS` overrides them. Seconds are of one core of a
-//! 2-core virtual machine.
+//! 2-core virtual machine. On another, slow at mapping memory, all models together took 6 minutes on both cores.
 
 #![cfg(layby_loom)]
 #![allow(unsafe_code, reason = "a semaphore that is freed while somebody else still returns from it")]
@@ -174,7 +174,7 @@ fn giving_up_against_giving_up() {
 
 /// M1: the permit passes over the abandoned ticket.
 ///
-/// Bound 2, 3.5 s.
+/// Bound 2, 3.5 s; 51 s on the slower machine.
 #[test]
 fn giving_up_before_a_taker() {
     explore(2, Deadlines::Passed, 0, [timed_round, take, post]);
@@ -188,7 +188,7 @@ fn giving_up_before_a_taker_and_a_conservative_post() {
 
 /// A ticket that was given back is drawn again.
 ///
-/// Bound 2, 4 s (60 with 3).
+/// Bound 2, 5 s on the slower machine; over a minute there with 3.
 #[test]
 fn giving_up_against_trying() {
     explore(2, Deadlines::Passed, 0, [timed, try_take, post]);
