@@ -2,15 +2,16 @@
 
 pub mod atomic;
 pub mod counters;
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 mod debugger;
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
 pub mod eventcount;
-mod line;
 pub mod mutex;
+pub mod paper;
 pub mod sema;
 mod sync;
 pub mod sys;
+mod ticket_queue;
 pub mod wait_table;
 
 pub use wait_table::{
@@ -21,5 +22,5 @@ pub use wait_table::{
 
 #[cfg(layby_coherence)]
 pub use sync::coherence;
-#[cfg(any(layby_loom, layby_shuttle))]
+#[cfg(layby_model)]
 pub use sync::model;

@@ -1,6 +1,6 @@
 //! Promise 10: nothing here allocates, and wake-ups work inside a global allocator.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a global allocator")]
 
 mod common;

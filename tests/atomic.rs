@@ -1,6 +1,6 @@
 //! `layby::atomic`, the drop-in for the crate atomic-wait, and the wake-up of one that it rests on.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

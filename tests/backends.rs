@@ -1,7 +1,7 @@
 //! One conformance suite over every backend that this platform can build: the contract of `layby::sys::Backend`, bullet
 //! by bullet. It sees the kernel's and the scheduler's truth; it proves nothing by passing.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "the test of foreign sleepers speaks to parking_lot_core")]
 
 mod common;
@@ -9,6 +9,7 @@ mod common;
 use common::{Rally, Tally, end_of_time, eventually, scaled, watchdog};
 use layby::{
     WaitTable,
+    paper::Broadcast,
     sys::{AtomicU32, Backend, Park},
 };
 use std::{
@@ -19,18 +20,18 @@ use std::{
 };
 
 /// Waits as the contract tells callers to: again and again, until the word has changed.
-fn wait_for_change<B: Backend>(word: &AtomicU32, from: u32, deadline: Option<Instant>) {
+fn wait_for_change<B: Broadcast>(word: &AtomicU32, from: u32, deadline: Option<Instant>) {
     while word.load(Ordering::Acquire) == from {
         B::wait(word, from, deadline);
     }
 }
 
-fn change_and_wake<B: Backend>(word: &AtomicU32, to: u32) {
+fn change_and_wake<B: Broadcast>(word: &AtomicU32, to: u32) {
     word.store(to, Ordering::Release);
     B::wake(word);
 }
 
-fn no_lost_wake_up<B: Backend>() {
+fn no_lost_wake_up<B: Broadcast>() {
     let (ping, pong) = (AtomicU32::new(0), AtomicU32::new(0));
     let rounds = scaled(2000) as u32;
     thread::scope(|s| {
@@ -47,7 +48,7 @@ fn no_lost_wake_up<B: Backend>() {
     });
 }
 
-fn a_wake_up_reaches_its_own_word<B: Backend>() {
+fn a_wake_up_reaches_its_own_word<B: Broadcast>() {
     let words: [AtomicU32; 4] = Default::default();
     let returned = Tally::new();
     thread::scope(|s| {
@@ -65,7 +66,7 @@ fn a_wake_up_reaches_its_own_word<B: Backend>() {
     });
 }
 
-fn a_wake_up_of_all_reaches_all<B: Backend>() {
+fn a_wake_up_of_all_reaches_all<B: Broadcast>() {
     let word = AtomicU32::new(0);
     let awake = Tally::new();
     let sleepers = 4;
@@ -84,13 +85,13 @@ fn a_wake_up_of_all_reaches_all<B: Backend>() {
     });
 }
 
-fn no_false_sleep<B: Backend>() {
+fn no_false_sleep<B: Broadcast>() {
     let word = AtomicU32::new(1);
     B::wait(&word, 0, None);
     B::wait(&word, 2, Some(end_of_time()));
 }
 
-fn late_is_not_early<B: Backend>() {
+fn late_is_not_early<B: Broadcast>() {
     let word = AtomicU32::new(0);
     B::wait(&word, 0, Some(Instant::now()));
     for millis in [0, 1, 3, 20] {
@@ -102,7 +103,7 @@ fn late_is_not_early<B: Backend>() {
     }
 }
 
-fn the_end_of_time_is_awaited_asleep<B: Backend>() {
+fn the_end_of_time_is_awaited_asleep<B: Broadcast>() {
     let word = AtomicU32::new(0);
     let calls = Tally::new();
     thread::scope(|s| {
@@ -120,7 +121,7 @@ fn the_end_of_time_is_awaited_asleep<B: Backend>() {
     assert!(calls.get() < 20, "a wait until the end of time returned {} times", calls.get());
 }
 
-fn the_address_is_only_a_name<B: Backend>() {
+fn the_address_is_only_a_name<B: Broadcast>() {
     B::wake(ptr::null());
     B::wake(ptr::without_provenance(size_of::<u32>()));
     let word = Box::new(AtomicU32::new(0));
@@ -147,7 +148,7 @@ fn the_address_is_only_a_name<B: Backend>() {
     });
 }
 
-fn the_wait_table_works_on_it<B: Backend>() {
+fn the_wait_table_works_on_it<B: Broadcast>() {
     let table: &'static WaitTable<B> = Box::leak(Box::new(WaitTable::with_slots(2)));
     assert!(format!("{table:?}").contains(B::NAME));
     Rally::run(table, scaled(100));

@@ -1,7 +1,7 @@
 //! In which order `notify_one` wakes. Alone in its process, and with the mutex whose keys stay the same: a wake-up of
 //! another key in the same slot of the table may end a wait early, which is allowed, and would change the order.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! The counters, and what they say about the promises on wake-ups: one post wakes one, and a system call is only for a
 //! sleeper. `ci/test.sh` runs this with the feature `counters`; without it only the last test is here.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 #[cfg(feature = "counters")]
 mod common;

@@ -1,6 +1,6 @@
 //! A thousand threads on one slot: every element collides with every other.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

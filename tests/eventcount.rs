@@ -1,6 +1,6 @@
 //! Eventcounts, sequencers and wait points on the real backends. Proves nothing about orderings; see `loom_eventcount`.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 mod homes;

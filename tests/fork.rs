@@ -3,10 +3,7 @@
 //! Where the platform's own backend is `Park` nothing is promised: a child inherits the locks that the parent's threads
 //! held in `parking_lot_core`, and hangs on one sooner or later. So this is for Linux.
 
-#![cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    not(any(layby_loom, layby_shuttle, layby_park, layby_no_fork))
-))]
+#![cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_model, layby_park, layby_no_fork))))]
 #![allow(unsafe_code, reason = "a new semaphore in the place of an old one")]
 
 #[path = "common/child.rs"]

@@ -7,10 +7,7 @@
 //! while another thread forks; see `SECURITY.md`. On musl, where a child runs handlers that came while it was forked, the
 //! test of `prepare` shows nothing.
 
-#![cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    not(any(layby_loom, layby_shuttle, layby_park, layby_no_fork))
-))]
+#![cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_model, layby_park, layby_no_fork))))]
 #![allow(unsafe_code, reason = "pthread_atfork, before main too")]
 
 #[path = "common/child.rs"]

@@ -5,7 +5,7 @@
 //! Blind to: all that this machine's processors happen not to do, so it proves nothing by passing. That it looks where it
 //! should is shown by the twin without any order, on a machine that is known to show the forbidden outcome.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

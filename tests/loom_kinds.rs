@@ -7,7 +7,7 @@
 
 mod models;
 
-use layby::sema::{RawSemaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+use layby::paper::{RawSemaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
 use layby::sys::Native;
 use loom::sync::{
     Arc,

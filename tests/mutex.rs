@@ -1,6 +1,6 @@
 //! Both mutexes and their condition variables on the real backend: one suite, two types.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

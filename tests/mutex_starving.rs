@@ -1,7 +1,7 @@
 //! The waiter of a barging mutex that has been overtaken for long enough: the next release is for it alone.
 //! It knows by its backend's calls when the waiter sleeps, so its tests run one at a time.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

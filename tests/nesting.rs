@@ -1,7 +1,7 @@
 //! Promise 4: a condition may itself wait, wake and panic; an `Armed` may be forgotten; the thread's element may be
 //! used elsewhere meanwhile.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! The pipeline of `examples/pipeline`: order, nothing lost, room awaited, and every way to end.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 #[path = "../examples/pipeline/mod.rs"]

@@ -1,6 +1,6 @@
 //! Everything that [`Semaphore`] and its permits can do, one call at a time: values, bad input, time, moves.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 #[path = "common/homes.rs"]
@@ -283,7 +283,7 @@ fn waiting_for_one_more_than_fits_is_refused() {
 #[cfg(any(not(target_has_atomic = "64"), layby_narrow))]
 #[test]
 fn single_takes_and_posts_are_counted_where_counters_are_narrow() {
-    use layby::sema::{RawSemaphore, TicketSemaphore};
+    use layby::paper::{RawSemaphore, TicketSemaphore};
     let _watchdog = watchdog();
     let refused = |call: &dyn Fn()| assert!(panic_of(call).contains("would overflow the semaphore"));
     let semaphore = Semaphore::new(0);

@@ -1,6 +1,6 @@
 //! Semaphores do not allocate: not to take, not to post, not to give up; and giving up again and again uses up nothing.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a global allocator")]
 
 mod common;

@@ -3,7 +3,7 @@
 //! Every thread has a place in line and counts its own sleeps. One that had to sleep again before its turn was near was
 //! woken in vain.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a backend of its own")]
 
 mod common;
@@ -53,10 +53,6 @@ unsafe impl Backend for Counting {
     fn wake(word: *const AtomicU32) {
         WAKES.add();
         Native::wake(word);
-    }
-
-    fn wake_all(word: *const AtomicU32) {
-        Native::wake_all(word);
     }
 }
 

@@ -7,7 +7,7 @@
 //! between its grant and that are left to chance: a wrong load there was not seen in 20,000 rounds under
 //! AddressSanitizer. `tests/loom_line.rs` has a model for them.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "semaphores that are freed while somebody else still returns from them")]
 
 mod common;
@@ -150,10 +150,6 @@ unsafe impl Backend for SlowToReturn {
         if thread::current().name() == Some("slow poster") {
             drop(HOLD.lock());
         }
-    }
-
-    fn wake_all(word: *const AtomicU32) {
-        Native::wake_all(word);
     }
 }
 

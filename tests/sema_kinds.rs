@@ -1,6 +1,6 @@
 //! One suite for every kind of semaphore, in every configuration that has its own way of waiting.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 #[path = "common/homes.rs"]
@@ -9,7 +9,8 @@ mod homes;
 use common::{Tally, counting_backend, eventually, scaled, watchdog};
 use layby::{
     Key,
-    sema::{RawSemaphore, Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore},
+    paper::{RawSemaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore},
+    sema::Semaphore,
     sys::{Native, Park, Spin},
     wait_table::global,
 };

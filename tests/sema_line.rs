@@ -1,7 +1,7 @@
 //! The order in which takers are admitted, with a queue of threads whose order is known, and what those do to it who
 //! give up, take many, or try.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 #[path = "common/homes.rs"]

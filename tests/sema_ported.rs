@@ -5,7 +5,7 @@
 //! closing (tokio), negative permits (JDK), a maximum of one's own (.NET), processes (glibc's tst-sem3 and 4), merging
 //! and splitting permits (tokio).
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 #[path = "common/queue.rs"]

@@ -3,7 +3,7 @@
 //!
 //! A few seconds by default; `LAYBY_SOAK_SECONDS` says how many for a long run, `LAYBY_SEED` repeats a failed one.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 #[path = "common/homes.rs"]

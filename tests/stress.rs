@@ -3,7 +3,7 @@
 //! Every token that is put is taken, and takers that are in a wait without a timeout when their token comes depend on
 //! its wake-up: a lost one stops the test. Stress on real backends proves nothing by passing.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Promises 2 and 3: a system call only for a sleeper, and no access to an element after its gate is set.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a backend of its own")]
 
 mod common;
@@ -112,10 +112,6 @@ unsafe impl Backend for Outlived {
     fn wake(_: *const AtomicU32) {
         WAKES.add();
         ENDED.reaches(WAKES.get());
-    }
-
-    fn wake_all(word: *const AtomicU32) {
-        Self::wake(word);
     }
 }
 

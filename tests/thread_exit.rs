@@ -1,6 +1,6 @@
 //! Promise 4: waits and wakes in thread-local destructors, and the end of a thread whose element lingers.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a backend of its own")]
 
 mod common;
@@ -131,8 +131,6 @@ unsafe impl Backend for Sound {
     }
 
     fn wake(_: *const AtomicU32) {}
-
-    fn wake_all(_: *const AtomicU32) {}
 }
 
 /// Also when the element is gone the loop form is not chosen by a wake of one, and a wake-up is no timeout.

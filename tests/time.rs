@@ -1,7 +1,7 @@
 //! Promise 5: deadlines are absolute, the past and the end of time are deadlines like any other, no timeout is early,
 //! and a wake-up that came is never reported as a timeout. No test here has an upper bound on time.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a backend of its own")]
 
 mod common;
@@ -56,8 +56,6 @@ unsafe impl Backend for Restless {
     }
 
     fn wake(_: *const AtomicU32) {}
-
-    fn wake_all(_: *const AtomicU32) {}
 }
 
 #[test]
@@ -147,8 +145,6 @@ unsafe impl Backend for Oversleeper {
     }
 
     fn wake(_: *const AtomicU32) {}
-
-    fn wake_all(_: *const AtomicU32) {}
 }
 
 /// The notifier comes while the waiter sleeps, and the waiter looks at its gate only after the deadline: the wake-up

@@ -1,6 +1,6 @@
 //! The wait table's forms, one by one: who is woken, by what, and what the calls return.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Reports on who waits on what. Their effect on wake-ups is also modelled, in `loom_waiters`.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 mod common;
 

@@ -3,7 +3,8 @@
 use criterion::{Bencher, BenchmarkId, Criterion, criterion_group, criterion_main};
 use layby::eventcount::EventCount;
 use layby::mutex::{RawFairMutex, RawMutex};
-use layby::sema::{Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+use layby::paper::{TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+use layby::sema::Semaphore;
 use layby::sys::Native;
 use layby::{Key, WaitTable};
 use layby_bench::bars::wake;

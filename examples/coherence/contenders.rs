@@ -3,7 +3,8 @@
 use crate::peers::{FutexSemaphore, McsLock, TicketLock};
 use crate::rounds::{Outcome, Rounds, pass_again_and_again};
 use crate::turnstile::{Events, Fair, Turnstile};
-use layby::sema::{Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+use layby::paper::{TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+use layby::sema::Semaphore;
 
 pub(crate) struct Contender {
     pub(crate) name: &'static str,

@@ -2,7 +2,7 @@
 
 use layby::eventcount::{EventCount, Sequencer};
 use layby::mutex::RawFairMutex;
-use layby::sema::RawSemaphore;
+use layby::paper::RawSemaphore;
 use layby::wait_table::{Global, Home};
 
 /// Something that lets one thread in at a time.

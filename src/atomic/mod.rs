@@ -21,8 +21,6 @@
 //! ```
 
 #![forbid(unsafe_code)]
-
-use crate::sync::mutant;
 use crate::wait_table::{Key, WaitOutcome, global};
 use core::sync::atomic::{self, Ordering};
 use std::time::Instant;
@@ -84,7 +82,7 @@ impl<T> Waitable for atomic::AtomicPtr<T> {
 ///
 /// May return early, with the value unchanged.
 pub fn wait<A: Waitable>(atomic: &A, value: A::Value) {
-    global().wait_if(Key::address(atomic), || atomic.holds(value) || mutant!("waits_for_any_value"));
+    global().wait_if(Key::address(atomic), || atomic.holds(value));
 }
 
 /// As [`wait`], until `deadline` at the latest.
@@ -107,18 +105,12 @@ pub fn wait_deadline<A: Waitable>(atomic: &A, value: A::Value, deadline: Instant
 ///
 /// It is safe to call with a pointer to an atomic that no longer exists.
 pub fn wake_one<A: Waitable>(atomic: *const A) {
-    if !mutant!("atomic_wakes_nobody") {
-        global().wake_one(atomic);
-    }
+    global().wake_one(atomic);
 }
 
 /// Wakes all threads that [wait] on this atomic.
 ///
 /// It is safe to call with a pointer to an atomic that no longer exists.
 pub fn wake_all<A: Waitable>(atomic: *const A) {
-    if mutant!("atomic_wakes_one_of_all") {
-        global().wake_one(atomic);
-    } else {
-        global().wake_all(atomic);
-    }
+    global().wake_all(atomic);
 }

@@ -1,9 +1,6 @@
 //! Addition that panics instead of wrapping, on a counter that others read without a check.
 
-use crate::sync::{
-    atomic::{AtomicU64, Ordering},
-    mutant, unless_mutant,
-};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The largest count: at a billion steps a second it lasts for 146 years. The values up to twice as much are room for
 /// additions that turn out to be too many.
@@ -23,9 +20,9 @@ pub(super) fn add(counter: &AtomicU64, n: u64) -> u64 {
         return add_if(counter, n, |sum| sum <= MAX).unwrap_or_else(|| overflow());
     }
     // Ordering: SeqCst; see `wake_tickets_seqcst`. It is acquire and release for those who come later in the count.
-    let before = counter.fetch_add(n, unless_mutant!("relaxed_add", SeqCst));
+    let before = counter.fetch_add(n, Ordering::SeqCst);
     if count(before) + n > MAX {
-        counter.fetch_sub(if mutant!("overflow_counts") { 0 } else { n }, Ordering::SeqCst);
+        counter.fetch_sub(n, Ordering::SeqCst);
         overflow();
     }
     before
@@ -36,9 +33,8 @@ pub(super) fn add_if(counter: &AtomicU64, n: u64, allowed: impl Fn(u64) -> bool)
     // Ordering: as in `add`; relaxed on failure, when nothing has been done.
     let mut seen = counter.load(Ordering::Relaxed);
     loop {
-        count(seen).checked_add(n).filter(|sum| *sum <= MAX && (allowed(*sum) || mutant!("draws_beyond_limit")))?;
-        match counter.compare_exchange_weak(seen, seen + n, unless_mutant!("relaxed_add_if", SeqCst), Ordering::Relaxed)
-        {
+        count(seen).checked_add(n).filter(|sum| *sum <= MAX && (allowed(*sum)))?;
+        match counter.compare_exchange_weak(seen, seen + n, Ordering::SeqCst, Ordering::Relaxed) {
             Ok(before) => return Some(before),
             Err(now) => seen = now,
         }
@@ -55,7 +51,7 @@ fn overflow() -> ! {
     panic!("a count would exceed {MAX}");
 }
 
-#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(test, not(layby_model)))]
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};

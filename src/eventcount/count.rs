@@ -1,7 +1,10 @@
 //! The eventcount of Reed and Kanodia: a count that only grows, and threads that wait for a value.
 
 use super::bounded::{self, count};
-use crate::sync::{atomic::AtomicU64, const_outside_models, mutant, unless_mutant};
+use crate::sync::{
+    atomic::{AtomicU64, Ordering},
+    const_outside_models,
+};
 use crate::wait_table::{Global, Home, Key};
 use core::{fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
@@ -70,7 +73,7 @@ impl<H: Home> EventCount<H> {
     #[inline]
     fn load(&self) -> u64 {
         // Ordering: acquire; matches the additions. What was done before the count was advanced is visible.
-        self.state.load(unless_mutant!("relaxed_count", Acquire))
+        self.state.load(Ordering::Acquire)
     }
 
     /// Adds 1, wakes those who wait for the new value, and returns it.
@@ -92,12 +95,10 @@ impl<H: Home> EventCount<H> {
     pub fn advance_by(&self, n: u64) -> u64 {
         let this = ptr::from_ref(self);
         let before = count(bounded::add(&self.state, n));
-        let now = if mutant!("advance_reads_again") { self.read() } else { before + n };
+        let now = before + n;
         // From here on `self` may be gone (E4).
-        let first = if mutant!("advance_wakes_the_last_only") { now } else { before + 1 };
-        if !mutant!("advance_wakes_nobody") {
-            H::table().wake_tickets_seqcst(this, first..=now);
-        }
+        let first = before + 1;
+        H::table().wake_tickets_seqcst(this, first..=now);
         now
     }
 
@@ -105,11 +106,9 @@ impl<H: Home> EventCount<H> {
     pub fn close(&self) {
         let this = ptr::from_ref(self);
         // Ordering: SeqCst; see `wake_tickets_seqcst`. Release, for those who see the count closed.
-        self.state.fetch_or(CLOSED, unless_mutant!("relaxed_close", SeqCst));
-        if !mutant!("close_wakes_nobody") {
-            let last = if mutant!("close_stops_at_the_largest") { bounded::MAX } else { u64::MAX };
-            H::table().wake_tickets_seqcst(this, 0..=last);
-        }
+        self.state.fetch_or(CLOSED, Ordering::SeqCst);
+        let last = u64::MAX;
+        H::table().wake_tickets_seqcst(this, 0..=last);
     }
 
     /// Waits until the count is at least `value`, or closed, and returns the count.
@@ -160,7 +159,7 @@ impl<H: Home> EventCount<H> {
     #[inline]
     fn outcome(&self, value: u64) -> Option<u64> {
         let state = self.load();
-        let closed = state & CLOSED != 0 && !mutant!("waits_though_closed");
+        let closed = state & CLOSED != 0;
         (count(state) >= value || closed).then_some(count(state))
     }
 }

@@ -1,7 +1,10 @@
 //! The sequencer of Reed and Kanodia: who comes first.
 
 use super::bounded;
-use crate::sync::{atomic::AtomicU64, const_outside_models, unless_mutant};
+use crate::sync::{
+    atomic::{AtomicU64, Ordering},
+    const_outside_models,
+};
 use core::fmt;
 
 /// A source of consecutive tickets: 0, 1, 2 and so on, each given out once.
@@ -74,7 +77,7 @@ impl Sequencer {
     /// The ticket that would be drawn next: out of date when it returns, if others draw.
     pub fn peek(&self) -> u64 {
         // Ordering: acquire; matches the draws.
-        self.next.load(unless_mutant!("relaxed_peek", Acquire))
+        self.next.load(Ordering::Acquire)
     }
 }
 

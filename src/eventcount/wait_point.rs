@@ -35,7 +35,7 @@
 
 use crate::sync::{
     atomic::{AtomicU64, Ordering},
-    const_outside_models, fence_after_publish, fence_before_look, mutant,
+    const_outside_models, fence_after_publish, fence_before_look,
 };
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
 use core::{fmt, marker::PhantomData, ptr};
@@ -101,9 +101,7 @@ impl<H: Home> WaitPoint<H> {
         // Ordering: relaxed; the fence orders it before the caller's check. Not an epoch read later: that of a notifier who
         // has come since does not bring along the change that the check is to see.
         let epoch = self.state.fetch_add(WAITER, Ordering::Relaxed) & !WAITERS;
-        if !mutant!("no_prepare_fence") {
-            fence_after_publish();
-        }
+        fence_after_publish();
         Prepared { point: self, epoch }
     }
 
@@ -111,7 +109,7 @@ impl<H: Home> WaitPoint<H> {
     pub fn wait_until(&self, mut condition: impl FnMut() -> bool) {
         while !condition() {
             let prepared = self.prepare();
-            if !mutant!("no_check_when_prepared") && condition() {
+            if condition() {
                 return;
             }
             prepared.commit();
@@ -123,11 +121,11 @@ impl<H: Home> WaitPoint<H> {
     pub fn wait_until_deadline(&self, deadline: Instant, mut condition: impl FnMut() -> bool) -> bool {
         while !condition() {
             let prepared = self.prepare();
-            if !mutant!("no_timed_check_when_prepared") && condition() {
+            if condition() {
                 return true;
             }
             if prepared.commit_deadline(deadline) == WaitOutcome::TimedOut {
-                return !mutant!("no_check_at_deadline") && condition();
+                return condition();
             }
         }
         true
@@ -136,7 +134,7 @@ impl<H: Home> WaitPoint<H> {
     /// Lets one thread check its condition again, the one that has waited longest, if any waits.
     #[inline]
     pub fn notify_one(&self) {
-        if self.announce() && !mutant!("notify_one_wakes_nobody") {
+        if self.announce() {
             H::table().wake_one(self.key());
         }
     }
@@ -145,23 +143,17 @@ impl<H: Home> WaitPoint<H> {
     #[inline]
     pub fn notify_all(&self) {
         if self.announce() {
-            if mutant!("notify_all_wakes_one") {
-                H::table().wake_one(self.key());
-            } else {
-                H::table().wake_all(self.key());
-            }
+            H::table().wake_all(self.key());
         }
     }
 
     /// Begins a new epoch, if there is anybody whom that concerns.
     #[inline]
     fn announce(&self) -> bool {
-        if !mutant!("no_announce_fence") {
-            fence_before_look();
-        }
+        fence_before_look();
         // Ordering: relaxed, both; the fences here and in the wake-up order them.
         let waited_for = self.state.load(Ordering::Relaxed) & WAITERS != 0;
-        if waited_for && !mutant!("no_new_epoch") {
+        if waited_for {
             self.state.fetch_add(EPOCH, Ordering::Relaxed);
         }
         waited_for
@@ -212,7 +204,7 @@ impl<H: Home> Prepared<'_, H> {
     fn commit_by(self, wait: impl FnOnce(Key, &mut dyn FnMut() -> bool) -> WaitOutcome) -> WaitOutcome {
         wait(self.point.key(), &mut || {
             // Ordering: relaxed; ordered by fence A of the wait table.
-            self.point.state.load(Ordering::Relaxed) & !WAITERS == self.epoch || mutant!("commits_blindly")
+            self.point.state.load(Ordering::Relaxed) & !WAITERS == self.epoch
         })
     }
 }
@@ -220,7 +212,7 @@ impl<H: Home> Prepared<'_, H> {
 impl<H: Home> Drop for Prepared<'_, H> {
     fn drop(&mut self) {
         // Ordering: relaxed; a notifier that still counts us only begins an epoch for nobody.
-        let counted = if mutant!("counted_for_ever") { 0 } else { WAITER };
+        let counted = WAITER;
         self.point.state.fetch_sub(counted, Ordering::Relaxed);
     }
 }

@@ -62,7 +62,7 @@
 use crate::counters::{self, Event};
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
-    const_outside_models, hint, mutant, thread, unless_mutant,
+    const_outside_models, hint, thread,
 };
 use crate::sys::spin_policy::Awake;
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
@@ -73,7 +73,7 @@ const LOCKED: u32 = 1;
 const WAITERS: u32 = 1 << 1;
 const STARVING: u32 = 1 << 2;
 
-const IN_A_MODEL: bool = cfg!(any(layby_loom, layby_shuttle));
+const IN_A_MODEL: bool = cfg!(layby_model);
 
 /// How long a waiter lets itself be overtaken.
 const PATIENCE: Duration = if IN_A_MODEL { Duration::ZERO } else { Duration::from_millis(1) };
@@ -131,7 +131,7 @@ impl<H: Home> RawMutex<H> {
     /// Locks if that is possible at once.
     #[inline]
     pub fn try_acquire(&self) -> bool {
-        self.acquire_uncontended() || (!mutant!("try_ignores_the_rest") && Waiter::newcomer(self).try_acquire())
+        self.acquire_uncontended() || (Waiter::newcomer(self).try_acquire())
     }
 
     /// Whether somebody holds the lock, at this moment.
@@ -144,7 +144,7 @@ impl<H: Home> RawMutex<H> {
     pub fn release(&self) {
         // Ordering: release; matches the acquire of whoever locks next. The old value is compared and not used, so that
         // x86 needs no more than a decrement and its flags.
-        if self.state.fetch_sub(LOCKED, unless_mutant!("relaxed_release", Release)) != LOCKED {
+        if self.state.fetch_sub(LOCKED, Ordering::Release) != LOCKED {
             // From here on `self` may be gone.
             Self::wake(ptr::from_ref(self));
         }
@@ -153,7 +153,7 @@ impl<H: Home> RawMutex<H> {
     #[inline]
     fn acquire_uncontended(&self) -> bool {
         // Ordering: acquire; matches the release of whoever unlocked.
-        self.state.compare_exchange(0, LOCKED, unless_mutant!("relaxed_lock", Acquire), Ordering::Relaxed).is_ok()
+        self.state.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     #[cold]
@@ -168,12 +168,8 @@ impl<H: Home> RawMutex<H> {
     /// Wakes who may have the lock next. Both keys are looked at, for the state may not be any more.
     #[cold]
     fn wake(this: *const Self) {
-        if !mutant!("starving_one_is_not_woken") {
-            H::table().wake_all(Self::starving_key(this));
-        }
-        if !mutant!("sleeper_is_not_woken") {
-            H::table().wake_one(this);
-        }
+        H::table().wake_all(Self::starving_key(this));
+        H::table().wake_one(this);
     }
 
     /// Replaces the state by what `next` makes of it, and returns the state before; `None` if it makes nothing.
@@ -209,7 +205,7 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     fn wait(&mut self, deadline: Option<Instant>) -> bool {
         let since = Instant::now();
-        self.leaves = if mutant!("waiter_forgets_waiters") { 0 } else { WAITERS };
+        self.leaves = WAITERS;
         loop {
             let outcome = H::table().wait_if_at(self.key(), deadline, Awake::Not, || self.may_sleep());
             if self.look_for_it() {
@@ -229,13 +225,13 @@ impl<'a, H: Home> Waiter<'a, H> {
     }
 
     fn is_free(&self, state: u32) -> bool {
-        let for_another = state & STARVING != 0 && !mutant!("barges_past_the_starving");
+        let for_another = state & STARVING != 0;
         state & LOCKED == 0 && (self.starving || !for_another)
     }
 
     /// The state without this one's mark.
     fn unmarked(&self, state: u32) -> u32 {
-        if self.starving && !mutant!("stays_starving") { state & !STARVING } else { state }
+        if self.starving { state & !STARVING } else { state }
     }
 
     /// The state after this one has taken the lock; nothing if it cannot.
@@ -246,7 +242,7 @@ impl<'a, H: Home> Waiter<'a, H> {
     /// Takes the lock if it is free for this one.
     fn try_acquire(&self) -> bool {
         // Ordering: acquire; matches the release of whoever unlocked.
-        self.mutex.update(unless_mutant!("relaxed_barge", Acquire), |state| self.taken(state)).is_some()
+        self.mutex.update(Ordering::Acquire, |state| self.taken(state)).is_some()
     }
 
     /// Looks a few times, and takes the lock if it is free.
@@ -268,10 +264,10 @@ impl<'a, H: Home> Waiter<'a, H> {
     /// At the deadline: takes the lock if it is free after all, or else leaves no trace.
     fn acquire_or_leave(&self) -> bool {
         // Ordering: acquire, if it locks; matches the release of whoever unlocked.
-        let order = unless_mutant!("relaxed_lock_at_deadline", Acquire);
-        let left = |state| if mutant!("leaves_its_mark") { state } else { self.unmarked(state) };
-        let left = |state| if mutant!("leaves_for_all") { left(state) & !WAITERS } else { left(state) };
-        let taken = |state| self.taken(state).filter(|_| !mutant!("leaves_though_free"));
+        let order = Ordering::Acquire;
+        let left = |state| self.unmarked(state);
+        let left = |state| left(state);
+        let taken = |state| self.taken(state);
         let before = self.mutex.update(order, |state| taken(state).or(Some(left(state))));
         before.is_some_and(|state| taken(state).is_some())
     }
@@ -280,18 +276,18 @@ impl<'a, H: Home> Waiter<'a, H> {
     fn starve(&mut self) {
         // Ordering: relaxed; it says nothing about what the lock protects.
         let marked = self.mutex.update(Ordering::Relaxed, |state| {
-            let alone = state & STARVING == 0 || mutant!("two_starve");
+            let alone = state & STARVING == 0;
             (state & LOCKED != 0 && alone).then_some(state | STARVING)
         });
-        let marked = marked.is_some() || mutant!("starves_unmarked");
-        self.starving = marked && !mutant!("forgets_that_it_starves");
+        let marked = marked.is_some();
+        self.starving = marked;
     }
 
     /// Whether to sleep, now that this one is published: not if the lock is free for it. If so, `WAITERS` is set.
     fn may_sleep(&self) -> bool {
         // Ordering: relaxed; fence A of the wait table orders it after the publication.
-        let announced = |state| if mutant!("sleeps_unannounced") { state } else { state | WAITERS };
-        let must = |state| !self.is_free(state) || mutant!("sleeps_though_free");
+        let announced = |state| state | WAITERS;
+        let must = |state| !self.is_free(state);
         self.mutex.update(Ordering::Relaxed, |state| must(state).then_some(announced(state))).is_some()
     }
 }

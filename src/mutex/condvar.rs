@@ -14,7 +14,6 @@
 #![allow(unsafe_code)]
 
 use super::{RawFairMutex, RawMutex};
-use crate::sync::mutant;
 use crate::wait_table::{Key, WaitOutcome, global};
 use core::{fmt, marker::PhantomData, ptr};
 use lock_api::RawMutexTimed;
@@ -69,10 +68,6 @@ impl<R: lock_api::RawMutex> RawCondvar<R> {
         wait: impl FnOnce(Key, &mut dyn FnMut() -> bool) -> WaitOutcome,
     ) -> WaitOutcome {
         let mut relock = Relock { mutex, guard, unlocked: false };
-        if mutant!("unlocks_before_it_publishes") {
-            // SAFETY: as below.
-            unsafe { relock.unlock() };
-        }
         wait(self.key(), &mut || {
             // SAFETY: the caller holds `mutex` with this guard.
             unsafe { relock.unlock() };
@@ -105,7 +100,7 @@ impl<R: lock_api::RawMutex> Relock<'_, R> {
 
 impl<R: lock_api::RawMutex> Drop for Relock<'_, R> {
     fn drop(&mut self) {
-        if self.unlocked && !mutant!("condvar_returns_unlocked") {
+        if self.unlocked {
             // SAFETY: a valid place for a write, and the old state has been moved out of it.
             unsafe { ptr::write(self.guard, self.mutex.lock()) };
         }
@@ -132,19 +127,13 @@ unsafe impl<R: lock_api::RawMutex> lock_api::RawCondvar for RawCondvar<R> {
 
     #[inline]
     fn notify_one(&self) -> bool {
-        if !mutant!("condvar_wakes_nobody") {
-            global().wake_one(self.key());
-        }
+        global().wake_one(self.key());
         false
     }
 
     #[inline]
     fn notify_all(&self) -> usize {
-        if mutant!("condvar_wakes_one_of_all") {
-            global().wake_one(self.key());
-        } else {
-            global().wake_all(self.key());
-        }
+        global().wake_all(self.key());
         0
     }
 }
@@ -162,7 +151,7 @@ where
         // SAFETY: the caller's promise.
         let outcome =
             unsafe { self.wait_by(mutex, guard, |key, unlock| global().wait_if_deadline(key, *deadline, unlock)) };
-        outcome == WaitOutcome::TimedOut && !mutant!("condvar_hides_timeout")
+        outcome == WaitOutcome::TimedOut
     }
 }
 

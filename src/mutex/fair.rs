@@ -6,9 +6,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::line::{Line, Word};
 use crate::sync::const_outside_models;
 use crate::sys::deadline;
+use crate::ticket_queue::{TicketQueue, Word};
 use crate::wait_table::{Global, Home};
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Through lock_api's traits it is a mutex of its own. The methods here are the same without the guards. Who gives up
 /// leaves the line without a trace, and without holding up those behind.
 pub struct RawFairMutex<H: Home = Global> {
-    line: Line<H>,
+    line: TicketQueue<H>,
 }
 
 /// The right to release a [`RawFairMutex`]: the ticket that holds it.
@@ -39,7 +39,7 @@ impl<H: Home> RawFairMutex<H> {
     const_outside_models! {
         /// An unlocked mutex whose waiters wait in a table of their own.
         pub fn new_in() -> Self {
-            Self { line: Line::new(1) }
+            Self { line: TicketQueue::new(1) }
         }
     }
 

@@ -32,15 +32,15 @@ mod barging;
 mod fair;
 
 // A model's atomics cannot be built in a constant, and lock_api's traits ask for one; models lock the words themselves.
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 mod condvar;
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 mod guards;
 
 pub use barging::RawMutex;
 pub use fair::{RawFairMutex, Ticket};
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 pub use {
     condvar::{Condvar, FairCondvar, RawCondvar},
     guards::{

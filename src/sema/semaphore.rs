@@ -1,9 +1,9 @@
 //! The TWA semaphore over the wait table (the paper's listing 5), with timeouts.
 
-use super::{OwnedPermit, Permit, RawSemaphore};
-use crate::line::{Line, MAX_PERMITS, Word};
+use super::{OwnedPermit, Permit};
 use crate::sync::const_outside_models;
 use crate::sys::deadline;
+use crate::ticket_queue::{MAX_PERMITS, TicketQueue, Word};
 use crate::wait_table::{Global, Home};
 use core::fmt;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ use std::time::{Duration, Instant};
 /// A semaphore that is shared by other means than safe borrows, and freed by a thread as soon as it has got its permit,
 /// needs [`post_conservatively`](Self::post_conservatively).
 pub struct Semaphore<H: Home = Global> {
-    line: Line<H>,
+    line: TicketQueue<H>,
 }
 
 impl Semaphore {
@@ -68,7 +68,7 @@ impl<H: Home> Semaphore<H> {
         /// # Panics
         /// If `permits` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
         pub fn new_in(permits: u64) -> Self {
-            Self { line: Line::new(checked(permits)) }
+            Self { line: TicketQueue::new(checked(permits)) }
         }
     }
 
@@ -250,24 +250,6 @@ const fn checked(permits: u64) -> Word {
 /// `n` as the line counts it, unless it is 0, for which there is nothing to do.
 fn some_permits(n: u64) -> Option<Word> {
     (n != 0).then(|| checked(n))
-}
-
-impl<H: Home> RawSemaphore for Semaphore<H> {
-    const NAME: &'static str = "twa";
-
-    fn with_permits(permits: u64) -> Self {
-        Self::new_in(permits)
-    }
-
-    #[inline]
-    fn take(&self) {
-        self.take();
-    }
-
-    #[inline]
-    fn post(&self) {
-        self.post();
-    }
 }
 
 impl<H: Home> fmt::Debug for Semaphore<H> {

@@ -12,7 +12,7 @@
 
 #![allow(unsafe_code)]
 
-#[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
+#[cfg(not(any(layby_model, layby_coherence)))]
 #[path = "std_world.rs"]
 mod world;
 
@@ -20,24 +20,24 @@ mod world;
 #[path = "coherence_world.rs"]
 mod world;
 
-#[cfg(any(layby_loom, layby_shuttle))]
+#[cfg(layby_model)]
 #[path = "model_world.rs"]
 mod world;
 
 #[cfg(not(any(layby_loom, layby_coherence)))]
 pub(crate) mod unchecked_cell;
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 mod real_statics;
 
 pub(crate) use world::{atomic, cell, hint, now, thread, unchecked_atomic, world_thread_local};
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 pub(crate) use real_statics::{const_outside_models, world_static};
-#[cfg(any(layby_loom, layby_shuttle))]
+#[cfg(layby_model)]
 pub(crate) use world::{checker, const_outside_models, world_static};
 
-#[cfg(any(layby_loom, layby_shuttle))]
+#[cfg(layby_model)]
 pub mod model;
 
 #[cfg(layby_coherence)]
@@ -45,12 +45,9 @@ pub mod coherence;
 
 /// How a thread sleeps in a world without an operating system.
 #[cfg(layby_coherence)]
-pub(crate) use coherence as bedroom;
-#[cfg(any(layby_loom, layby_shuttle))]
-pub(crate) use model as bedroom;
-
-pub(crate) mod mutants;
-pub(crate) use mutants::{mutant, unless_mutant};
+pub(crate) use coherence as parker;
+#[cfg(layby_model)]
+pub(crate) use model as parker;
 
 use atomic::{Ordering, fence};
 
@@ -61,18 +58,14 @@ use atomic::{Ordering, fence};
 /// comes first, the waiter's load of the condition sees the notifier's store.
 #[inline]
 pub(crate) fn fence_after_publish() {
-    if !mutant!("no_publish_fence") {
-        fence(Ordering::SeqCst);
-    }
+    fence(Ordering::SeqCst);
 }
 
 /// Fence B: a notifier calls it after changing the condition and before looking at the slot. Matches fence A,
 /// [`fence_after_publish`].
 #[inline]
 pub(crate) fn fence_before_look() {
-    if !mutant!("no_look_fence") {
-        fence(Ordering::SeqCst);
-    }
+    fence(Ordering::SeqCst);
 }
 
 /// Fence B for a notifier that changed the condition by a `SeqCst` store or read-modify-write: no instruction.

@@ -3,7 +3,7 @@
 /// Milliseconds on a monotonic clock, wrapping; 0 where there is no clock to read.
 ///
 /// Where a word has 32 bits it wraps every 49 days.
-#[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(unix, not(layby_model)))]
 pub(crate) fn millis() -> usize {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a live timespec, and CLOCK_MONOTONIC is always there.
@@ -12,7 +12,7 @@ pub(crate) fn millis() -> usize {
     millis.max(1)
 }
 
-#[cfg(all(windows, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(windows, not(layby_model)))]
 pub(crate) fn millis() -> usize {
     // SAFETY: always allowed.
     let millis = unsafe { windows_sys::Win32::System::SystemInformation::GetTickCount64() };
@@ -20,7 +20,7 @@ pub(crate) fn millis() -> usize {
 }
 
 /// A model must do the same in every execution. Elsewhere std's clock may be missing, and panic.
-#[cfg(any(layby_loom, layby_shuttle, not(any(unix, windows))))]
+#[cfg(any(layby_model, not(any(unix, windows))))]
 pub(crate) fn millis() -> usize {
     0
 }

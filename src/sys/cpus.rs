@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// Asked on the way to sleep, so it must not allocate: `std::thread::available_parallelism` reads control-group files.
 pub(crate) fn count() -> usize {
     // A model must not depend on the machine.
-    if cfg!(any(layby_loom, layby_shuttle)) {
+    if cfg!(layby_model) {
         return 2;
     }
     #[cfg(layby_coherence)]

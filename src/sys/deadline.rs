@@ -9,16 +9,16 @@ pub(crate) fn after(timeout: Duration) -> Option<Instant> {
 }
 
 /// Whether `deadline` has passed. Only this, and no return of a kernel, makes a timeout.
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 pub(crate) fn passed(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|at| at <= now())
 }
 
-#[cfg(any(layby_loom, layby_shuttle))]
+#[cfg(layby_model)]
 pub(crate) use crate::sync::model::passed;
 
 /// A deadline as the kernel's monotonic clock counts it.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 pub(crate) enum OnClock {
     Passed,
     At(libc::timespec),
@@ -26,7 +26,7 @@ pub(crate) enum OnClock {
     BeyondTheClock,
 }
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 pub(crate) fn on_monotonic_clock(deadline: Instant) -> OnClock {
     let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else {
         return OnClock::Passed;
@@ -48,7 +48,7 @@ pub(crate) fn on_monotonic_clock(deadline: Instant) -> OnClock {
     }
 }
 
-#[cfg(all(test, any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(test, any(target_os = "linux", target_os = "android"), not(layby_model)))]
 mod tests {
     use super::*;
 

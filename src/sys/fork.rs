@@ -6,12 +6,11 @@
 //! knows that it is on no chain any more. The same goes for the markers of abandoned tickets: the line that one names may
 //! have lived on such a stack.
 
-use crate::sync::{hint, mutant, unless_mutant};
+use crate::sync::hint;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-#[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(unix, not(layby_model)))]
 mod unix {
-    use crate::sync::mutant;
     use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -40,9 +39,7 @@ mod unix {
     /// (Where all mutants are in one binary it reads the environment too, which works on the systems that the tests run on.)
     #[cfg(any(target_os = "linux", target_os = "android"))]
     extern "C" fn at_load() {
-        if !mutant!("registers_late") {
-            register();
-        }
+        register();
     }
 
     /// Before all constructors without a priority, in the same program or library, that may register handlers themselves.
@@ -65,27 +62,24 @@ mod unix {
 
     #[cold]
     fn register() {
-        if mutant!("forks_unwatched") {
-            return;
-        }
         // SAFETY: the handler touches two atomics, which is allowed in a forked child of a threaded process. It is there for
         // as long as it is registered: glibc and Bionic forget the handlers of a library that is unloaded, musl unloads none.
         if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } == 0 {
-            WATCHED.store(!mutant!("forks_watched_again"), Ordering::Relaxed);
+            WATCHED.store(true, Ordering::Relaxed);
         }
     }
 }
 
-#[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(unix, not(layby_model)))]
 pub(crate) use unix::{generation, watch};
 
-#[cfg(not(all(unix, not(any(layby_loom, layby_shuttle)))))]
+#[cfg(not(all(unix, not(layby_model))))]
 #[inline]
 pub(crate) fn generation() -> u32 {
     0
 }
 
-#[cfg(not(all(unix, not(any(layby_loom, layby_shuttle)))))]
+#[cfg(not(all(unix, not(layby_model))))]
 #[inline]
 pub(crate) fn watch() {}
 
@@ -110,7 +104,7 @@ fn current_word() -> u32 {
 
 impl Generation {
     /// Of a place that is as old as the first process.
-    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    #[cfg(not(layby_model))]
     pub(crate) const fn new() -> Self {
         Self(AtomicU32::new(0))
     }
@@ -122,16 +116,16 @@ impl Generation {
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         // Ordering: acquire; matches the release in `renew`.
-        self.0.load(unless_mutant!("relaxed_is_current", Acquire)) == current_word()
+        self.0.load(Ordering::Acquire) == current_word()
     }
 
     /// Makes the place fit for publishing: a child's first use empties it of what is its parent's.
     #[inline]
     pub(crate) fn enter(&self, empty: impl FnOnce()) {
         watch();
-        if !self.is_current() && !mutant!("no_renewal") {
+        if !self.is_current() {
             self.renew(empty);
-            while !self.is_current() && !mutant!("enters_what_is_not_empty") {
+            while !self.is_current() {
                 hint::spin_loop();
             }
         }
@@ -142,20 +136,20 @@ impl Generation {
     fn renew(&self, empty: impl FnOnce()) {
         let current = current_word();
         let seen = self.0.load(Ordering::Relaxed);
-        let renewed = seen == current && !mutant!("empties_what_is_current");
-        if renewed || seen == current | RENEWING || (seen & RENEWING != 0 && mutant!("waits_for_the_parent")) {
+        let renewed = seen == current;
+        if renewed || seen == current | RENEWING {
             return;
         }
         let claimed = self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed);
-        if claimed.is_ok() || mutant!("two_empty_it") {
+        if claimed.is_ok() {
             empty();
             // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees it empty.
-            self.0.store(current, unless_mutant!("relaxed_renewed", Release));
+            self.0.store(current, Ordering::Release);
         }
     }
 }
 
-#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(test, not(layby_model)))]
 mod tests {
     use super::*;
 

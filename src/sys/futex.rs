@@ -1,8 +1,7 @@
 //! Linux' futex: private, with absolute deadlines on the monotonic clock.
 
-use super::{AtomicU32, Backend, deadline};
+use super::{AtomicU32, Backend, Broadcast, deadline};
 use crate::counters::{self, Event};
-use crate::sync::mutant;
 use core::{ffi::c_int, ptr};
 use std::time::Instant;
 
@@ -11,7 +10,7 @@ const MATCH_ANY: u32 = u32::MAX;
 
 /// Sleeps by `futex(2)`.
 ///
-/// Futexes are private to the process. Waking a stale address is harmless: the kernel hashes a private futex' address
+/// Futexes are private to the process. Waking a stale address is harmless: the kernel hashes a private futex's address
 /// without reading it, and wakes whoever sleeps there, who looks at his own word.
 #[derive(Debug, Clone, Copy)]
 pub struct Futex;
@@ -23,7 +22,7 @@ unsafe impl Backend for Futex {
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
         let at = match deadline.map(deadline::on_monotonic_clock) {
             Some(deadline::OnClock::Passed) => return,
-            Some(deadline::OnClock::At(at)) => (!mutant!("futex_knows_no_deadline")).then_some(at),
+            Some(deadline::OnClock::At(at)) => Some(at),
             Some(deadline::OnClock::BeyondTheClock) | None => None,
         };
         counters::count(Event::SleepCall);
@@ -45,17 +44,16 @@ unsafe impl Backend for Futex {
     fn wake(word: *const AtomicU32) {
         wake_at_most(word, 1);
     }
+}
 
+impl Broadcast for Futex {
     fn wake_all(word: *const AtomicU32) {
-        wake_at_most(word, if mutant!("futex_wakes_one_of_all") { 1 } else { c_int::MAX });
+        wake_at_most(word, c_int::MAX);
     }
 }
 
 fn wake_at_most(word: *const AtomicU32, sleepers: c_int) {
     counters::count(Event::WakeCall);
-    if mutant!("futex_wakes_nobody") {
-        return;
-    }
     // SAFETY: FUTEX_WAKE on a private futex takes the address as a name and does not touch the memory behind it.
     unsafe {
         libc::syscall(libc::SYS_futex, word.addr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, sleepers);

@@ -5,7 +5,7 @@
 //!
 //! | backend | mechanism | wake without allocation and lock |
 //! |---|---|---|
-//! | `Futex` | Linux' private futexes | yes |
+//! | `Futex` | Linux's private futexes | yes |
 //! | `WaitOnAddress` | Windows 8 and later | yes |
 //! | [`Park`] | `parking_lot_core`, every other platform | only while nobody sleeps: a wake takes a bucket's lock |
 //! | [`Spin`] | none: looks again and again | yes |
@@ -15,6 +15,7 @@
 pub use crate::sync::atomic::AtomicU32;
 use std::time::Instant;
 
+mod broadcast;
 pub(crate) mod clock;
 pub(crate) mod cpus;
 pub(crate) mod deadline;
@@ -27,36 +28,29 @@ pub(crate) mod thread_id;
 
 mod park;
 mod spin;
+#[doc(hidden)]
+pub use broadcast::Broadcast;
 pub use park::Park;
 pub use spin::Spin;
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 mod futex;
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 pub use futex::Futex;
-#[cfg(all(windows, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(windows, not(layby_model)))]
 mod wait_on_address;
-#[cfg(all(windows, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(windows, not(layby_model)))]
 pub use wait_on_address::WaitOnAddress;
 
 /// The platform's own backend: [`Futex`] on Linux and Android.
-#[cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    not(any(layby_park, layby_loom, layby_shuttle, layby_coherence))
-))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_model, layby_coherence))))]
 pub type Native = Futex;
 /// The platform's own backend: [`WaitOnAddress`] on Windows.
-#[cfg(all(windows, not(any(layby_park, layby_loom, layby_shuttle, layby_coherence))))]
+#[cfg(all(windows, not(any(layby_park, layby_model, layby_coherence))))]
 pub type Native = WaitOnAddress;
 /// The platform's own backend: [`Park`] on every platform without an address-based wait of its own, and in models.
 /// `--cfg layby_park` makes it so everywhere, so that tests put it under the whole crate.
-#[cfg(any(
-    not(any(target_os = "linux", target_os = "android", windows)),
-    layby_park,
-    layby_loom,
-    layby_shuttle,
-    layby_coherence
-))]
+#[cfg(any(not(any(target_os = "linux", target_os = "android", windows)), layby_park, layby_model, layby_coherence))]
 pub type Native = Park;
 
 /// How a thread sleeps on one word and another thread wakes it.
@@ -64,13 +58,13 @@ pub type Native = Park;
 /// The contract, which the conformance suite (`tests/backends.rs`) puts to every backend:
 ///
 /// - **No lost wake-up.** If `word` is changed from `expected` and then [`wake`](Backend::wake) is called with its
-///   address, a [`wait`](Backend::wait) on it returns, whichever came first. If several threads wait on it,
-///   [`wake_all`](Backend::wake_all) has them all return, and `wake` one of them, whichever it is.
+///   address, a [`wait`](Backend::wait) on it returns, whichever came first. If several threads wait on it, one of
+///   them does.
 /// - **No false sleep.** `wait` returns without sleeping if `word` is not `expected`.
 /// - **Early is allowed.** `wait` may return at any time, for no reason; the caller looks at the word and the clock.
 ///   It never says why it returned, so it can never call an early return a timeout.
-/// - **Late is not early.** With a deadline, `wait` returns some time after it has passed.
-/// - **The address is only a name.** `wake` and `wake_all` do not read or write through their pointer. The word may be
+/// - **Deadlines end waits.** `wait` returns after the deadline has passed, possibly late.
+/// - **The address is only a name.** `wake` does not read or write through its pointer. The word may be
 ///   gone, and something else may live there; whoever sleeps on that something wakes early, which is allowed.
 ///
 /// A backend that returns early makes its users spin, and one that does not wake makes them hang; neither is undefined
@@ -86,15 +80,9 @@ pub unsafe trait Backend: Send + Sync + 'static {
     /// A short name for reports.
     const NAME: &'static str;
 
-    /// Whether a waiter gives up its CPU; if not, nobody need be woken.
-    const SLEEPS: bool = true;
-
     /// Sleeps while `word` holds `expected`, until a wake-up or the deadline. May return early.
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>);
 
     /// Wakes the thread that sleeps on the word at this address, if there is one.
     fn wake(word: *const AtomicU32);
-
-    /// Wakes every thread that sleeps on the word at this address.
-    fn wake_all(word: *const AtomicU32);
 }

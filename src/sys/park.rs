@@ -5,8 +5,8 @@
 //! middle of a wake. Its token is also shared with every other library on the thread. `parking_lot_core` identifies the
 //! waiter by its element's address and owns nothing.
 
-use super::{AtomicU32, Backend};
-#[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
+use super::{AtomicU32, Backend, Broadcast};
+#[cfg(not(any(layby_model, layby_coherence)))]
 use crate::counters::{self, Event};
 use std::time::Instant;
 
@@ -21,16 +21,16 @@ use std::time::Instant;
 pub struct Park;
 
 // SAFETY: the word is only read; `parking_lot_core` does not unwind, nor do our closures.
-#[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
+#[cfg(not(any(layby_model, layby_coherence)))]
 unsafe impl Backend for Park {
     const NAME: &'static str = "park";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
-        use crate::sync::{atomic::Ordering, mutant};
+        use crate::sync::atomic::Ordering;
         counters::count(Event::SleepCall);
         // Ordering: relaxed is enough. `validate` runs under the bucket's lock, and so does the notifier's look for
         // sleepers, after it changed the word.
-        let validate = || word.load(Ordering::Relaxed) == expected || mutant!("parks_blindly");
+        let validate = || word.load(Ordering::Relaxed) == expected;
         // SAFETY:
         // - the key is an address that we own for as long as we are parked;
         // - neither closure panics or calls into `parking_lot_core`.
@@ -41,15 +41,9 @@ unsafe impl Backend for Park {
 
     /// All of them: there is no wake of one that leaves foreign sleepers alone, nor need for one.
     fn wake(word: *const AtomicU32) {
-        Self::wake_all(word);
-    }
-
-    fn wake_all(word: *const AtomicU32) {
-        use crate::sync::mutant;
         use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp};
         counters::count(Event::WakeCall);
-        let ours_only =
-            |token| if token == OURS || mutant!("wakes_foreigners") { FilterOp::Unpark } else { FilterOp::Skip };
+        let ours_only = |token| if token == OURS { FilterOp::Unpark } else { FilterOp::Skip };
         // SAFETY:
         // - the key is only compared; a foreign waiter on the same address does not carry our token and is skipped;
         // - neither closure panics or calls into `parking_lot_core`.
@@ -59,24 +53,34 @@ unsafe impl Backend for Park {
     }
 }
 
+#[cfg(not(any(layby_model, layby_coherence)))]
+impl Broadcast for Park {
+    fn wake_all(word: *const AtomicU32) {
+        Self::wake(word);
+    }
+}
+
 /// Tells our sleepers from those of other users of `parking_lot_core` in the process ("layb" in ASCII).
-#[cfg(not(any(layby_loom, layby_shuttle, layby_coherence)))]
+#[cfg(not(any(layby_model, layby_coherence)))]
 const OURS: parking_lot_core::ParkToken = parking_lot_core::ParkToken(0x6c61_7962);
 
 // SAFETY: the word is only read. A checker that unwinds ends the execution.
-#[cfg(any(layby_loom, layby_shuttle, layby_coherence))]
+#[cfg(any(layby_model, layby_coherence))]
 unsafe impl Backend for Park {
     const NAME: &'static str = "model";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
-        crate::sync::bedroom::sleep(word, expected, deadline);
+        crate::sync::parker::sleep(word, expected, deadline);
     }
 
     fn wake(word: *const AtomicU32) {
-        crate::sync::bedroom::wake(word);
+        crate::sync::parker::wake(word);
     }
+}
 
+#[cfg(any(layby_model, layby_coherence))]
+impl Broadcast for Park {
     fn wake_all(word: *const AtomicU32) {
-        crate::sync::bedroom::wake_all(word);
+        crate::sync::parker::wake_all(word);
     }
 }

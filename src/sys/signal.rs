@@ -10,7 +10,7 @@ pub(crate) trait SignalSafe {
 /// Has the report made in the handler of `signal` from now on, by whichever thread gets it.
 ///
 /// Only where the platform's own backend wakes without a lock; elsewhere an error.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_loom, layby_shuttle))))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_model))))]
 pub(crate) fn on_signal<R: SignalSafe>(signal: i32) -> io::Result<()> {
     #[cfg(target_os = "android")]
     use libc::__errno as errno;
@@ -36,7 +36,7 @@ pub(crate) fn on_signal<R: SignalSafe>(signal: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-#[cfg(any(not(any(target_os = "linux", target_os = "android")), layby_park, layby_loom, layby_shuttle))]
+#[cfg(any(not(any(target_os = "linux", target_os = "android")), layby_park, layby_model))]
 pub(crate) fn on_signal<R: SignalSafe>(_signal: i32) -> io::Result<()> {
     let _unused: fn() = R::report;
     Err(io::ErrorKind::Unsupported.into())

@@ -1,6 +1,6 @@
 //! No sleep at all: what waiting devolves to where nothing can sleep.
 
-use super::{AtomicU32, Backend, deadline, spin_policy};
+use super::{AtomicU32, Backend, Broadcast, deadline, spin_policy};
 use crate::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -14,7 +14,6 @@ pub struct Spin;
 // SAFETY: the word is only read, and nothing unwinds.
 unsafe impl Backend for Spin {
     const NAME: &'static str = "spin";
-    const SLEEPS: bool = false;
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
         spin_policy::spin_for_ever_until(|| {
@@ -24,6 +23,10 @@ unsafe impl Backend for Spin {
     }
 
     fn wake(_word: *const AtomicU32) {}
+}
+
+impl Broadcast for Spin {
+    const SLEEPS: bool = false;
 
     fn wake_all(_word: *const AtomicU32) {}
 }

@@ -66,7 +66,7 @@ fn join_crowd() -> Crowd {
 }
 
 /// In the child of a fork, which has none of its parent's spinners.
-#[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(unix, not(layby_model)))]
 pub(crate) fn forget_crowd() {
     SPINNERS.0.store(0, Ordering::Relaxed);
 }
@@ -83,7 +83,7 @@ impl Crowd {
 
     /// Lets another thread run if the spinners fill the machine.
     fn give_way(&self) {
-        if cfg!(any(layby_loom, layby_shuttle)) || self.fills_the_machine() {
+        if cfg!(layby_model) || self.fills_the_machine() {
             counters::count(Event::Yield);
             thread::yield_now();
         }
@@ -216,7 +216,7 @@ fn stay_awake(
     mut ready: impl FnMut() -> bool,
     mut next: impl FnMut() -> bool,
 ) -> bool {
-    if cfg!(any(layby_loom, layby_shuttle)) || super::cpus::count() == 1 {
+    if cfg!(layby_model) || super::cpus::count() == 1 {
         return ready();
     }
     if look(pace.first_looks, &mut ready) {

@@ -38,7 +38,7 @@ impl Drop for Stderr {
     }
 }
 
-#[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(unix, not(layby_model)))]
 fn write_all(mut bytes: &[u8]) {
     while !bytes.is_empty() {
         // SAFETY: the buffer is live and as long as is said.
@@ -51,7 +51,7 @@ fn write_all(mut bytes: &[u8]) {
     }
 }
 
-#[cfg(any(layby_loom, layby_shuttle, not(unix)))]
+#[cfg(any(layby_model, not(unix)))]
 fn write_all(bytes: &[u8]) {
     use std::io::Write;
     let _ = std::io::stderr().write_all(bytes);

@@ -32,10 +32,10 @@ impl fmt::Debug for Name {
 
 pub(crate) use platform::{current, name_of};
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 mod platform {
     use super::Name;
-    use crate::{sync::mutant, sys::fork};
+    use crate::sys::fork;
     use core::{cell::Cell, ffi::CStr, fmt::Write};
 
     std::thread_local! {
@@ -47,7 +47,7 @@ mod platform {
     #[inline]
     pub(crate) fn current() -> usize {
         match ID.get() {
-            (generation, id) if id != 0 && (generation == fork::generation() || mutant!("number_of_the_parent")) => id,
+            (generation, id) if id != 0 && (generation == fork::generation()) => id,
             _ => ask(),
         }
     }
@@ -95,7 +95,7 @@ mod platform {
     }
 }
 
-#[cfg(all(windows, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(windows, not(layby_model)))]
 mod platform {
     use super::Name;
     use core::{char, mem, ptr};
@@ -154,17 +154,17 @@ mod platform {
     }
 }
 
-#[cfg(any(layby_loom, layby_shuttle, not(any(target_os = "linux", target_os = "android", windows))))]
+#[cfg(any(layby_model, not(any(target_os = "linux", target_os = "android", windows))))]
 mod platform {
     use super::Name;
 
-    #[cfg(all(unix, not(any(layby_loom, layby_shuttle))))]
+    #[cfg(all(unix, not(layby_model)))]
     pub(crate) fn current() -> usize {
         // SAFETY: always allowed.
         unsafe { libc::pthread_self() as usize }
     }
 
-    #[cfg(any(layby_loom, layby_shuttle, not(unix)))]
+    #[cfg(any(layby_model, not(unix)))]
     pub(crate) fn current() -> usize {
         0
     }
@@ -174,7 +174,7 @@ mod platform {
     }
 }
 
-#[cfg(all(test, any(target_os = "linux", target_os = "android", windows), not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(test, any(target_os = "linux", target_os = "android", windows), not(layby_model)))]
 mod tests {
     use super::*;
 

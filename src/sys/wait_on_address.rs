@@ -1,6 +1,6 @@
 //! Windows' WaitOnAddress: the futex of Windows 8 and later.
 
-use super::{AtomicU32, Backend};
+use super::{AtomicU32, Backend, Broadcast};
 use crate::counters::{self, Event};
 use core::{mem, ptr};
 use std::time::{Duration, Instant};
@@ -45,10 +45,12 @@ unsafe impl Backend for WaitOnAddress {
         // SAFETY: the address is a name only; the memory behind it is not touched.
         unsafe { WakeByAddressSingle(word.cast()) }
     }
+}
 
+impl Broadcast for WaitOnAddress {
     fn wake_all(word: *const AtomicU32) {
         counters::count(Event::WakeCall);
-        // SAFETY: as above.
+        // SAFETY: the address is a name only; the memory behind it is not touched.
         unsafe { WakeByAddressAll(word.cast()) }
     }
 }

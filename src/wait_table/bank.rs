@@ -1,10 +1,7 @@
 //! Where a table's slots live, in a static or on the heap, and what a table has besides them.
 
 use super::pop_stack::Slot;
-use crate::sync::{
-    atomic::{AtomicUsize, Ordering},
-    mutant, unless_mutant,
-};
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sys::fork::Generation;
 
 /// Slots in a static, for a [`WaitTable`](super::WaitTable) that needs no heap: page-aligned, as in the paper.
@@ -19,11 +16,11 @@ use crate::sys::fork::Generation;
 /// static TABLE: WaitTable<Native> = WaitTable::from_slots(&SLOTS);
 /// assert_eq!(TABLE.wake_all(&TABLE), 0);
 /// ```
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 #[repr(align(4096))]
 pub struct Slots<const N: usize>([Slot; N]);
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 impl<const N: usize> Slots<N> {
     /// Empty slots. `N` must be a power of two; anything else does not compile.
     #[allow(clippy::new_without_default, reason = "a static has no use for `Default`")]
@@ -39,7 +36,7 @@ impl<const N: usize> Slots<N> {
     }
 }
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 impl<const N: usize> core::fmt::Debug for Slots<N> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Slots").field("len", &N).finish_non_exhaustive()
@@ -48,13 +45,13 @@ impl<const N: usize> core::fmt::Debug for Slots<N> {
 
 /// A table's slots; their number is a power of two.
 pub(super) enum Bank {
-    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    #[cfg(not(layby_model))]
     Static(&'static [Slot]),
     Owned(Box<[Slot]>),
 }
 
 impl Bank {
-    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    #[cfg(not(layby_model))]
     pub(super) const fn in_static<const N: usize>(slots: &'static Slots<N>) -> Self {
         Self::Static(&slots.0)
     }
@@ -67,7 +64,7 @@ impl Bank {
     #[inline(always)]
     pub(super) fn slots(&self) -> &[Slot] {
         match self {
-            #[cfg(not(any(layby_loom, layby_shuttle)))]
+            #[cfg(not(layby_model))]
             Self::Static(slots) => slots,
             Self::Owned(slots) => slots,
         }
@@ -82,7 +79,7 @@ pub(super) struct State {
 
 impl State {
     /// For a table that is as old as the first process.
-    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    #[cfg(not(layby_model))]
     pub(super) const fn new() -> Self {
         Self { generation: Generation::new(), alerts: AtomicUsize::new(0) }
     }
@@ -95,31 +92,27 @@ impl State {
     #[inline]
     pub(super) fn enter(&self, slots: &[Slot]) {
         self.generation.enter(|| {
-            if !mutant!("keeps_the_parents") {
-                slots.iter().for_each(Slot::forget_all);
-            }
-            if !mutant!("keeps_the_parents_alerts") {
-                self.alerts.store(0, Ordering::Relaxed);
-            }
+            slots.iter().for_each(Slot::forget_all);
+            self.alerts.store(0, Ordering::Relaxed);
         });
     }
 
     /// Whether the elements in the slots are this process' own. If they are not, nobody waits.
     #[inline]
     pub(super) fn is_current(&self) -> bool {
-        self.generation.is_current() || mutant!("any_generation_will_do")
+        self.generation.is_current()
     }
 
     /// How many reasons there are, besides waiters, for the table's primitives to leave their fast paths.
     #[inline(always)]
     pub(super) fn alerts(&self) -> usize {
         // Ordering: SeqCst, as the look at a slot.
-        self.alerts.load(unless_mutant!("relaxed_look_for_alerts", SeqCst))
+        self.alerts.load(Ordering::SeqCst)
     }
 
     pub(super) fn raise_alert(&self) {
         // Ordering: SeqCst; in one order with the looks.
-        self.alerts.fetch_add(1, unless_mutant!("relaxed_raise", SeqCst));
+        self.alerts.fetch_add(1, Ordering::SeqCst);
     }
 
     pub(super) fn lower_alert(&self) {

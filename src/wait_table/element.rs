@@ -28,7 +28,7 @@ use crate::counters::{self, Event};
 use crate::sync::{
     atomic::{AtomicPtr, AtomicU32, Ordering},
     cell::UnsafeCell,
-    const_outside_models, mutant, unless_mutant,
+    const_outside_models,
 };
 use crate::sys::{
     Backend, deadline,
@@ -104,13 +104,13 @@ impl Element {
     pub(super) fn is_notified(&self) -> bool {
         // Ordering: acquire; matches the swap in `notify`. What the notifier did before is visible, and its last access
         // to the element lies in the past.
-        self.gate.load(unless_mutant!("relaxed_is_notified", Acquire)) == NOTIFIED
+        self.gate.load(Ordering::Acquire) == NOTIFIED
     }
 
     /// Whether the owner sleeps, or is on its way to or from sleep; for reports.
     pub(super) fn is_asleep(&self) -> bool {
         // Ordering: acquire; matches the release in `wait`: the time is stamped.
-        self.gate.load(unless_mutant!("relaxed_is_asleep", Acquire)) == SLEEPING
+        self.gate.load(Ordering::Acquire) == SLEEPING
     }
 
     /// Waits until notified (`true`) or until the deadline has passed (`false`); stays awake a little before it sleeps,
@@ -123,11 +123,8 @@ impl Element {
         }
         self.trace.stamp();
         // Ordering: release, for `is_asleep` alone; acquire on failure, as in `is_notified`.
-        let (asleep, refused) =
-            (unless_mutant!("relaxed_sleep", Release), unless_mutant!("relaxed_sleep_refused", Acquire));
-        if mutant!("blind_sleep") {
-            self.gate.store(SLEEPING, Ordering::Relaxed);
-        } else if self.gate.compare_exchange(WAITING, SLEEPING, asleep, refused).is_err() {
+        let (asleep, refused) = (Ordering::Release, Ordering::Acquire);
+        if self.gate.compare_exchange(WAITING, SLEEPING, asleep, refused).is_err() {
             return true;
         }
         loop {
@@ -135,14 +132,10 @@ impl Element {
             if self.is_notified() {
                 return true;
             }
-            if deadline::passed(deadline) || (deadline.is_some() && mutant!("early_is_late")) {
+            if deadline::passed(deadline) {
                 // If this comes first, the notifier will find WAITING and spare the system call. If the notifier came
                 // first, the wake-up counts and the timeout does not.
-                let refused = unless_mutant!("relaxed_timeout_refused", Acquire);
-                if mutant!("blind_timeout") {
-                    self.gate.store(WAITING, Ordering::Relaxed);
-                    return false;
-                }
+                let refused = Ordering::Acquire;
                 return self.gate.compare_exchange(SLEEPING, WAITING, Ordering::Relaxed, refused).is_err();
             }
         }
@@ -160,22 +153,14 @@ impl Element {
         // SAFETY: an element in somebody's hands is alive (by invariant I2).
         let gate = unsafe { &raw const (*element).gate };
         // Ordering: release; matches the acquire of the owner. Whatever we read of the element we have read.
-        let order = unless_mutant!("relaxed_notify", Release);
+        let order = Ordering::Release;
         // SAFETY: as above; the element is alive until the swap has taken place.
-        let before = unsafe {
-            if mutant!("split_notify") {
-                let before = (*gate).load(Ordering::Relaxed);
-                (*gate).store(NOTIFIED, order);
-                before
-            } else {
-                (*gate).swap(NOTIFIED, order)
-            }
-        };
+        let before = unsafe { (*gate).swap(NOTIFIED, order) };
         counters::count(Event::Wake);
-        if cfg!(any(debug_assertions, layby_loom, layby_shuttle)) {
+        if cfg!(any(debug_assertions, layby_model)) {
             assert_ne!(before, NOTIFIED, "an element was notified twice");
         }
-        if before == SLEEPING && !mutant!("no_wake") {
+        if before == SLEEPING {
             B::wake(gate);
         }
     }

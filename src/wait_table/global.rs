@@ -1,11 +1,11 @@
 //! The one static table, and the functions that use it.
 
 use super::{Armed, Key, WaitOutcome, WaitTable};
-use crate::sync::{fence_before_look, fence_before_look_seqcst, mutant, world_static};
+use crate::sync::{fence_before_look, fence_before_look_seqcst, world_static};
 use crate::sys::Native;
 use std::time::{Duration, Instant};
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 static SLOTS: super::Slots<{ WaitTable::<Native>::DEFAULT_SLOTS }> = super::Slots::new();
 
 world_static! {
@@ -67,7 +67,7 @@ impl Home for Global {
 
     /// A crate knows the address of another crate's static, but not its value: through the table, it would have to load
     /// where the slots are and how many.
-    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    #[cfg(not(layby_model))]
     #[inline(always)]
     fn look(hash: u32) -> usize {
         SLOTS.look(hash)
@@ -117,9 +117,7 @@ pub fn location_wait_deadline(key: impl Into<Key>, deadline: Instant) -> WaitOut
 /// [`WaitTable::wake_all`].
 #[inline]
 pub fn location_wake_all(key: impl Into<Key>) -> usize {
-    if !mutant!("no_location_wake_fence") {
-        fence_before_look();
-    }
+    fence_before_look();
     wake_looked_at(key.into().hash())
 }
 
@@ -127,9 +125,7 @@ pub fn location_wake_all(key: impl Into<Key>) -> usize {
 /// read-modify-write. See [`WaitTable::wake_all_seqcst`].
 #[inline]
 pub fn location_wake_all_seqcst(key: impl Into<Key>) -> usize {
-    if !mutant!("no_location_wake_seqcst_fence") {
-        fence_before_look_seqcst();
-    }
+    fence_before_look_seqcst();
     wake_looked_at(key.into().hash())
 }
 
@@ -178,5 +174,5 @@ pub fn arm(key: impl Into<Key>) -> Armed {
 
 #[inline(always)]
 fn wake_looked_at(hash: u32) -> usize {
-    if Global::look(hash) == 0 || mutant!("location_wakes_nobody") { 0 } else { global().wake_waiters(hash) }
+    if Global::look(hash) == 0 { 0 } else { global().wake_waiters(hash) }
 }

@@ -88,7 +88,7 @@ impl Key {
         let address = self.address as u32;
         match self.kind {
             // A model must do the same in every execution, wherever the allocator puts things.
-            Kind::Address if cfg!(any(layby_loom, layby_shuttle)) => 0,
+            Kind::Address if cfg!(layby_model) => 0,
             Kind::Address => mix32a(if address == 0 { STAND_IN_FOR_NULL } else { address }),
             Kind::Ticket(ticket) => twa_hash(address, ticket as u32),
         }

@@ -34,7 +34,7 @@ use super::{
     trace::Stamp,
 };
 use crate::counters::{self, Event};
-use crate::sync::{const_outside_models, fence_after_publish, mutant, world_thread_local};
+use crate::sync::{const_outside_models, fence_after_publish, world_thread_local};
 use crate::sys::{Backend, Native, deadline, fork, process_exit, spin_policy::Awake};
 use core::{cell::Cell, fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
@@ -76,37 +76,33 @@ impl Local {
     /// Whether the element is published on this slot for this key: on its chain, or notified since.
     fn is_at(&self, slot: &Slot, key: Key) -> bool {
         self.place.get().is_some_and(|place| {
-            let of_this_process = place.generation == fork::generation() || mutant!("waits_for_the_parents_place");
-            ptr::eq(place.slot, slot) && (place.key == key || mutant!("any_place_will_do")) && of_this_process
+            let of_this_process = place.generation == fork::generation();
+            ptr::eq(place.slot, slot) && (place.key == key) && of_this_process
         })
     }
 
     /// Gets the element off whatever chain it is on.
     fn settle(&self) {
-        if let Some(place) = self.place.take()
-            && !mutant!("no_settle")
-        {
+        if let Some(place) = self.place.take() {
             (place.withdraw)(place.slot, &self.element, place.generation);
         }
     }
 
     /// Whether its caller, in the loop form, has checked its condition since the element was published.
     fn is_checked(&self) -> bool {
-        self.place.get().is_some_and(|place| place.in_loop) || mutant!("sleeps_on_an_armed_element")
+        self.place.get().is_some_and(|place| place.in_loop)
     }
 
     fn publish<B: Backend>(&self, slot: &'static Slot, key: Key, in_loop: bool) {
         self.settle();
         // SAFETY: we are the owner, and `settle` has got the element off its chain.
-        unsafe { self.element.rearm(Label { key, selectable: mutant!("lingering_is_chosen") }) };
+        unsafe { self.element.rearm(Label { key, selectable: false }) };
         self.place.set(Some(Place { slot, key, in_loop, generation: fork::generation(), withdraw: withdraw::<B> }));
         self.publications.set(self.publications.get() + 1);
         // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor gets it off
         // before its memory goes.
         unsafe { slot.push(&self.element) };
-        if !mutant!("no_lingering_fence") {
-            fence_after_publish();
-        }
+        fence_after_publish();
     }
 
     /// Waits on the published element.
@@ -126,7 +122,7 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
-        if !process_exit::others_were_killed() && !mutant!("exits_unsettled") {
+        if !process_exit::others_were_killed() {
             self.settle();
         }
     }
@@ -191,14 +187,13 @@ impl<B: Backend> WaitTable<B> {
     fn poll(&self, key: Key, deadline: Option<Instant>) -> WaitOutcome {
         let soon = deadline::after(POLL);
         let until = match deadline {
-            Some(at) if mutant!("polls_until_the_deadline") => Some(at),
             Some(at) => soon.map(|soon| soon.min(at)),
             None => soon,
         };
-        let label = Label { key, selectable: mutant!("polling_is_chosen") };
+        let label = Label { key, selectable: false };
         let wait = |element: &Published<'_, B>| element.wait(until, Awake::Alone);
         let ((), notified) = published(self.enter(key), label, Stamp::NONE, wait);
-        let notified = notified && !mutant!("poll_hides_wake");
+        let notified = notified;
         if !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 }
@@ -254,7 +249,7 @@ impl<B: Backend> Armed<B> {
         let slot = self.table.enter(self.key);
         LOCAL
             .try_with(|local| {
-                let unmoved = local.publications.get() == publication || mutant!("armed_is_moved");
+                let unmoved = local.publications.get() == publication;
                 if unmoved && local.is_at(slot, self.key) { local.wait::<B>(deadline) } else { WaitOutcome::Woken }
             })
             .unwrap_or(WaitOutcome::Woken)

@@ -69,7 +69,7 @@ mod table;
 mod trace;
 mod waiters;
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 pub use bank::Slots;
 pub use global::{
     Global, Home, arm, global, location_wait, location_wait_deadline, location_wake_all, location_wake_all_seqcst,

@@ -44,7 +44,7 @@ use super::Key;
 use super::element::{Element, Label};
 use crate::sync::{
     atomic::{AtomicPtr, Ordering},
-    const_outside_models, mutant, unless_mutant,
+    const_outside_models,
 };
 use crate::sys::Backend;
 use core::{marker::PhantomData, ptr};
@@ -93,7 +93,7 @@ impl Slot {
     #[inline]
     pub(super) fn look(&self) -> usize {
         // Ordering: SeqCst, for the notifier that has no fence of its own; see `sync::fence_before_look_seqcst`.
-        self.head.load(unless_mutant!("relaxed_look", SeqCst)).addr()
+        self.head.load(Ordering::SeqCst).addr()
     }
 
     /// Forgets all elements: those of a parent process, which do not exist in this one.
@@ -112,7 +112,7 @@ impl Slot {
         // Ordering: release; matches the acquire in `detach_all` and `try_pick`: the element's fields are visible to
         // whoever takes it, those of the elements below too (a read-modify-write continues their release sequence).
         // That a notifier without a fence of its own sees the element is fence A's work, which follows (ci/litmus.py).
-        let order = unless_mutant!("relaxed_push", Release);
+        let order = Ordering::Release;
         loop {
             // Ordering: relaxed; released by the compare-and-swap.
             element.succ.store(seen.top(), Ordering::Relaxed);
@@ -129,7 +129,6 @@ impl Slot {
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         loop {
             let left = match seen.has(PICKED) {
-                true if mutant!("no_flush") => Head::flagged(PICKED),
                 true => Head::flagged(PICKED | FLUSH),
                 false => Head::EMPTY,
             };
@@ -138,7 +137,7 @@ impl Slot {
             }
             // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: that whoever is
             // woken sees the notifier's change is the business of fences A and B, also when a picker does the waking.
-            let order = unless_mutant!("relaxed_detach", Acquire);
+            let order = Ordering::Acquire;
             match self.head.compare_exchange_weak(seen.0, left.0, order, Ordering::Relaxed) {
                 Ok(taken) => return Chain { top: Head(taken).top() },
                 Err(now) => seen = Head(now),
@@ -157,7 +156,7 @@ impl Slot {
                 return Pick::Empty;
             }
             // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: the flag says all.
-            let order = unless_mutant!("relaxed_pick", Acquire);
+            let order = Ordering::Acquire;
             match self.head.compare_exchange_weak(seen.0, Head::flagged(PICKED).0, order, Ordering::Relaxed) {
                 Ok(taken) => return Pick::Got(Picked { slot: self, chain: Chain { top: Head(taken).top() } }),
                 Err(now) => seen = Head(now),
@@ -196,16 +195,12 @@ impl Picked<'_> {
         let oldest: *const Element = self
             .chain
             .iter()
-            .filter(|element| {
-                label_in_hand(element)
-                    .is_some_and(|label| is_of_key(label) && (label.selectable || mutant!("chooses_any_form")))
-            })
-            .reduce(|younger, older| if mutant!("wakes_the_youngest") { younger } else { older })
+            .filter(|element| label_in_hand(element).is_some_and(|label| is_of_key(label) && (label.selectable)))
+            .last()
             .map_or(ptr::null(), ptr::from_ref);
         self.take_if(|element| {
             ptr::eq(element, oldest)
-                || label_in_hand(element)
-                    .is_some_and(|label| is_of_key(label) && !label.selectable && !mutant!("one_is_enough"))
+                || label_in_hand(element).is_some_and(|label| is_of_key(label) && !label.selectable)
         })
     }
 
@@ -234,9 +229,9 @@ impl Picked<'_> {
         let head = &self.slot.head;
         loop {
             let seen = Head(head.load(Ordering::Relaxed));
-            if seen.has(FLUSH) && !mutant!("flush_ignored") {
+            if seen.has(FLUSH) {
                 // Ordering: acquire; matches the release in `push`. Nothing to release: what we hold goes by its gates.
-                let order = unless_mutant!("relaxed_flush", Acquire);
+                let order = Ordering::Acquire;
                 let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), order)).top() };
                 newcomers.notify_all::<B>();
                 self.chain.take().notify_all::<B>();
@@ -244,10 +239,10 @@ impl Picked<'_> {
             }
             let (left, order) = if seen.top().is_null() {
                 // Ordering: release; our changes of the links are visible to whoever takes the chain next.
-                (Head(self.chain.top), unless_mutant!("relaxed_put_back", Release))
+                (Head(self.chain.top), Ordering::Release)
             } else {
                 // Ordering: acquire; matches the release in `push`.
-                (Head::flagged(PICKED), unless_mutant!("relaxed_newcomers", Acquire))
+                (Head::flagged(PICKED), Ordering::Acquire)
             };
             if head.compare_exchange_weak(seen.0, left.0, order, Ordering::Relaxed).is_ok() {
                 if seen.top().is_null() {
@@ -255,8 +250,7 @@ impl Picked<'_> {
                     return;
                 }
                 let (newcomers, held) = (Chain { top: seen.top() }, self.chain.take());
-                self.chain =
-                    if mutant!("newcomers_go_below") { held.on_top_of(newcomers) } else { newcomers.on_top_of(held) };
+                self.chain = newcomers.on_top_of(held);
             }
         }
     }
@@ -383,7 +377,7 @@ impl Builder {
     }
 }
 
-#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(test, not(layby_model)))]
 mod tests {
     use super::*;
     use crate::sys::Native;

@@ -9,14 +9,14 @@ use super::{
     trace::Stamp,
 };
 use crate::counters::{self, Event};
-use crate::sync::{fence_after_publish, hint, mutant};
+use crate::sync::{fence_after_publish, hint};
 use crate::sys::{Backend, fork, spin_policy::Awake};
 use core::{cell::Cell, marker::PhantomData};
 use std::time::Instant;
 
 /// How often a thread that finds a picker at work looks again before it asks for a flush. Arbitrary: a picker holds a
 /// chain for about as many instructions as the chain has elements.
-const PATIENCE: u32 = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 100 };
+const PATIENCE: u32 = if cfg!(layby_model) { 1 } else { 100 };
 
 /// Publishes an element, runs `during`, and gets the element off its chain again, also when `during` panics. `since` says
 /// when the wait first slept, if it has published before.
@@ -42,9 +42,7 @@ pub(super) fn published<B: Backend, R>(
     // `Published` is dropped and has got it off the chain. It is a local of a function that is not `async` and was not
     // moved since, so it has an address of its own.
     unsafe { slot.push(&element) };
-    if !mutant!("no_stack_fence") {
-        fence_after_publish();
-    }
+    fence_after_publish();
     let result = during(&published);
     drop(published);
     (result, element.is_notified())
@@ -63,8 +61,8 @@ pub(super) struct Published<'a, B: Backend> {
 impl<B: Backend> Published<'_, B> {
     /// Waits until notified or until the deadline has passed. Returns at once in the child of a fork.
     pub(super) fn wait(&self, deadline: Option<Instant>, awake: Awake) {
-        if self.generation == fork::generation() || mutant!("waits_where_the_parent_did") {
-            self.waited.set(!mutant!("hands_on_what_woke_it"));
+        if self.generation == fork::generation() {
+            self.waited.set(true);
             counters::count(Event::Wait);
             self.element.wait::<B>(deadline, awake);
         }
@@ -78,10 +76,10 @@ impl<B: Backend> Published<'_, B> {
     /// Whether the element was chosen by a wake of one though its owner did not wait: its condition was against it, or
     /// panicked. Somebody else who waits may have been passed over for it.
     fn holds_a_strangers_wake(&self) -> bool {
-        let selectable = self.label.selectable || mutant!("any_form_hands_on");
-        let notified = || self.element.is_notified() || mutant!("hands_on_what_it_has_not");
-        let of_this_process = || self.generation == fork::generation() || mutant!("hands_on_in_the_child");
-        selectable && !self.waited.get() && notified() && of_this_process() && !mutant!("keeps_wake")
+        self.label.selectable
+            && !self.waited.get()
+            && self.element.is_notified()
+            && self.generation == fork::generation()
     }
 }
 
@@ -105,7 +103,7 @@ impl<B: Backend> Drop for Published<'_, B> {
 /// | in a picker's hands | try again; if that takes too long, ask for a flush, and wait for the gate |
 /// | of a parent process | done: its chain is not ours |
 pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u32) {
-    if generation != fork::generation() && !mutant!("withdraws_from_the_parent") {
+    if generation != fork::generation() {
         return;
     }
     for _ in 0..PATIENCE {
@@ -116,26 +114,20 @@ pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u
             Pick::Got(mut picked) => {
                 let taken = picked.take(element);
                 picked.put_back::<B>();
-                if !taken && !mutant!("leaves_notifiers_hands") {
+                if !taken {
                     element.wait::<B>(None, Awake::Alone);
                 }
                 return;
             }
             Pick::Empty => {
-                if !mutant!("leaves_empty_slot") {
-                    element.wait::<B>(None, Awake::Alone);
-                }
+                element.wait::<B>(None, Awake::Alone);
                 return;
             }
             Pick::Busy => hint::spin_loop(),
         }
     }
-    if !mutant!("no_flush_asked") {
-        wake_chain::<B>(slot);
-    }
-    if !mutant!("leaves_pickers_hands") {
-        element.wait::<B>(None, Awake::Alone);
-    }
+    wake_chain::<B>(slot);
+    element.wait::<B>(None, Awake::Alone);
 }
 
 /// Notifies every element of a slot, with the help of a picker if there is one; returns how many this call notified.
@@ -168,13 +160,10 @@ fn wake_chosen<B: Backend>(slot: &Slot, mut choose: impl FnMut(&mut Picked<'_>) 
             Pick::Busy => hint::spin_loop(),
         }
     }
-    if mutant!("wake_waits_for_a_picker") {
-        return wake_chosen::<B>(slot, choose);
-    }
-    if mutant!("gives_up_when_busy") { 0 } else { wake_chain::<B>(slot) }
+    wake_chain::<B>(slot)
 }
 
-#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(test, not(layby_model)))]
 mod tests {
     use super::*;
     use crate::sys::Native;

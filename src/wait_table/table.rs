@@ -9,7 +9,7 @@ use super::{
     trace::Stamp,
 };
 use crate::counters::{self, Event};
-use crate::sync::{fence_before_look, fence_before_look_seqcst, mutant};
+use crate::sync::{fence_before_look, fence_before_look_seqcst};
 use crate::sys::{Backend, Native, deadline, spin_policy::Awake};
 use core::{fmt, marker::PhantomData, ops::RangeInclusive};
 use std::time::{Duration, Instant};
@@ -65,7 +65,7 @@ impl<B: Backend> WaitTable<B> {
     }
 
     /// A table over slots in a static.
-    #[cfg(not(any(layby_loom, layby_shuttle)))]
+    #[cfg(not(layby_model))]
     pub const fn from_slots<const N: usize>(slots: &'static super::Slots<N>) -> Self {
         Self { bank: Bank::in_static(slots), state: State::new(), backend: PhantomData }
     }
@@ -132,7 +132,7 @@ impl<B: Backend> WaitTable<B> {
             }
             let (held, notified) = published::<B, _>(self.enter(key), label, since, |element| {
                 // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
-                let held = !mutant!("no_ratify") && condition();
+                let held = condition();
                 if !held {
                     element.wait(deadline, awake);
                     since = element.since();
@@ -177,14 +177,14 @@ impl<B: Backend> WaitTable<B> {
     ) -> WaitOutcome {
         let label = Label { key, selectable: true };
         let (waited, notified) = published::<B, _>(self.enter(key), label, Stamp::NONE, |element| {
-            let waited = mutant!("no_ratify_if") || still();
+            let waited = still();
             if waited {
                 element.wait(deadline, awake);
             }
             waited
         });
-        let notified = notified && !mutant!("timeout_hides_wake");
-        let passed = deadline::passed(deadline) || (deadline.is_some() && mutant!("early_is_a_timeout"));
+        let notified = notified;
+        let passed = deadline::passed(deadline);
         if waited && !notified && passed { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 
@@ -198,9 +198,7 @@ impl<B: Backend> WaitTable<B> {
     /// [`Park`](crate::sys::Park), if somebody sleeps).
     #[inline]
     pub fn wake_all(&self, key: impl Into<Key>) -> usize {
-        if !mutant!("no_wake_all_fence") {
-            fence_before_look();
-        }
+        fence_before_look();
         self.wake_slot(key.into().hash())
     }
 
@@ -208,9 +206,7 @@ impl<B: Backend> WaitTable<B> {
     /// read-modify-write. With a weaker change a wake-up can be lost.
     #[inline]
     pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
-        if !mutant!("no_wake_all_seqcst_fence") {
-            fence_before_look_seqcst();
-        }
+        fence_before_look_seqcst();
         self.wake_slot(key.into().hash())
     }
 
@@ -221,9 +217,7 @@ impl<B: Backend> WaitTable<B> {
     /// nobody is woken whose ticket is not among them. The location is not read: it may be gone.
     #[inline]
     pub fn wake_tickets_seqcst<T: ?Sized>(&self, location: *const T, tickets: RangeInclusive<u64>) -> usize {
-        if !mutant!("no_wake_tickets_fence") {
-            fence_before_look_seqcst();
-        }
+        fence_before_look_seqcst();
         let more_than_slots = tickets.end().saturating_sub(*tickets.start()) >= self.slots() as u64;
         if more_than_slots {
             return self.wake_among_all(location, &tickets);
@@ -231,16 +225,12 @@ impl<B: Backend> WaitTable<B> {
         // All looks first, folded into one branch: most often nobody waits.
         let hash = |ticket| Key::ticket_at(location, ticket).hash();
         let someone = tickets.clone().fold(0, |seen, ticket| seen | self.look(hash(ticket)));
-        if someone == 0 || mutant!("few_tickets_wake_nobody") {
-            0
-        } else {
-            tickets.map(|ticket| self.wake_slot(hash(ticket))).sum()
-        }
+        if someone == 0 { 0 } else { tickets.map(|ticket| self.wake_slot(hash(ticket))).sum() }
     }
 
     #[cold]
     fn wake_among_all<T: ?Sized>(&self, location: *const T, tickets: &RangeInclusive<u64>) -> usize {
-        let occupied = self.occupied_slots().filter(|_| !mutant!("many_tickets_wake_nobody"));
+        let occupied = self.occupied_slots();
         occupied.map(|(_, slot)| wake_those::<B>(slot, |key| key.is_among(location, tickets))).sum()
     }
 
@@ -291,9 +281,7 @@ impl<B: Backend> WaitTable<B> {
     /// another thread changes the same chain at the same time, and never nobody when somebody waits.
     pub fn wake_one(&self, key: impl Into<Key>) -> usize {
         let key = key.into();
-        if !mutant!("no_wake_one_fence") {
-            fence_before_look();
-        }
+        fence_before_look();
         let slot = self.slot(key.hash());
         if slot.look() == 0 || !self.state.is_current() { 0 } else { wake_one_of::<B>(slot, key) }
     }

@@ -4,8 +4,6 @@
 //! is published; the orders are relaxed but for the pair at the gate: the owner stamps the time, then releases by the
 //! compare-and-swap to `SLEEPING`; who reads `SLEEPING` with acquire reads the stamp. They are `core`'s in every world:
 //! a model would explore them at great cost, and find only that a report may be a moment old.
-
-use crate::sync::mutant;
 use crate::sys::{clock, thread_id};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -51,9 +49,7 @@ impl Trace {
         self.thread.store(thread_id::current(), Ordering::Relaxed);
         self.since.store(since.0, Ordering::Relaxed);
         self.attended.store(attended, Ordering::Relaxed);
-        if !mutant!("keeps_its_number") {
-            self.number.store(0, Ordering::Relaxed);
-        }
+        self.number.store(0, Ordering::Relaxed);
     }
 
     /// By the owner, before it sleeps.

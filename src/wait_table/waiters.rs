@@ -78,7 +78,7 @@ use super::{
     pop_stack::{Pick, Picked, Slot},
     trace::Stamp,
 };
-use crate::sync::{hint, mutant, thread};
+use crate::sync::{hint, thread};
 use crate::sys::{Backend, signal, stderr::Stderr, thread_id};
 use core::{fmt, ops::Deref, time::Duration};
 
@@ -86,7 +86,7 @@ use core::{fmt, ops::Deref, time::Duration};
 const BATCH: usize = 16;
 
 /// How often a report looks at a slot that another picker holds, and from when on it lets others run between. Arbitrary.
-const LOOKS: u32 = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 200 };
+const LOOKS: u32 = if cfg!(layby_model) { 1 } else { 200 };
 const SPINNING_LOOKS: u32 = 100;
 
 /// What a waiter does.
@@ -275,7 +275,7 @@ impl<B: Backend> WaitTable<B> {
         let mut busy = 0;
         for (index, slot) in self.occupied_slots() {
             let looked = sight::<B>(slot, |sighting| visit(&sighting.in_slot(index)));
-            busy += usize::from(!looked && !mutant!("busy_is_empty"));
+            busy += usize::from(!looked);
         }
         busy
     }
@@ -307,18 +307,13 @@ fn sight<B: Backend>(slot: &Slot, mut see: impl FnMut(Sighting)) -> bool {
             Pick::Busy => return false,
         };
         let left = copy(&picked, &mut seen, &mut batch);
-        if !mutant!("visits_in_hand") {
-            picked.put_back::<B>();
-            batch.into_iter().flatten().for_each(&mut see);
-        } else {
-            batch.into_iter().flatten().for_each(&mut see);
-            picked.put_back::<B>();
-        }
+        picked.put_back::<B>();
+        batch.into_iter().flatten().for_each(&mut see);
         let rounds = rounds_left.unwrap_or_else(|| left.div_ceil(BATCH));
         if left == 0 || rounds == 0 {
             return true;
         }
-        rounds_left = Some(if mutant!("reports_newcomers_for_ever") { rounds } else { rounds - 1 });
+        rounds_left = Some(rounds - 1);
     }
 }
 
@@ -326,13 +321,13 @@ fn sight<B: Backend>(slot: &Slot, mut see: impl FnMut(Sighting)) -> bool {
 /// returns for how many there was no room.
 fn copy(picked: &Picked<'_>, seen: &mut usize, batch: &mut [Option<Sighting>]) -> usize {
     let seen_before = *seen;
-    let mut highest = if mutant!("newcomers_pass_for_seen") { 0 } else { seen_before };
+    let mut highest = seen_before;
     let (mut newcomers, mut unseen) = (0, 0);
     picked.for_each(|element, _| match element.trace.number() {
         None => newcomers += 1,
         Some(number) => {
             unseen += usize::from(number > seen_before);
-            highest = if mutant!("numbers_start_over") { highest } else { highest.max(number) };
+            highest = highest.max(number);
         }
     });
     unseen += newcomers;
@@ -364,7 +359,6 @@ fn copy(picked: &Picked<'_>, seen: &mut usize, batch: &mut [Option<Sighting>]) -
 fn pick_patiently(slot: &Slot) -> Pick<'_> {
     for look in 0..LOOKS {
         match slot.try_pick() {
-            Pick::Busy if mutant!("report_waits_for_a_picker") => return pick_patiently(slot),
             Pick::Busy if look < SPINNING_LOOKS => hint::spin_loop(),
             Pick::Busy => thread::yield_now(),
             seen => return seen,
@@ -414,7 +408,7 @@ pub fn dump_waiters_on_signal(signal: i32) -> std::io::Result<()> {
     signal::on_signal::<Dump>(signal)
 }
 
-#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(test, not(layby_model)))]
 mod tests {
     use super::super::publication::published;
     use super::*;

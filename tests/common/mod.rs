@@ -143,10 +143,12 @@ macro_rules! counting_backend {
                 Self::wakes().add();
                 layby::sys::Native::wake(word);
             }
+        }
 
+        impl layby::paper::Broadcast for $name {
             fn wake_all(word: *const layby::sys::AtomicU32) {
                 Self::wakes().add();
-                layby::sys::Native::wake_all(word);
+                <layby::sys::Native as layby::paper::Broadcast>::wake_all(word);
             }
         }
     };

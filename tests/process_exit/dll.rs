@@ -1,5 +1,5 @@
 //! What ends the process in `tests/process_exit.rs`: a module of it, and a DLL.
-#![cfg(all(windows, not(any(layby_loom, layby_shuttle))))]
+#![cfg(all(windows, not(layby_model)))]
 #![allow(unsafe_code, reason = "no_mangle")]
 
 use layby::{

@@ -12,7 +12,7 @@
 //! A seed repeats what the threads do, not how they interleave: a failure that does not come again at once needs the round
 //! to be repeated for a while. Blind to: orderings that the machine does not show, and anything that has not happened.
 
-#![cfg(not(any(layby_loom, layby_shuttle)))]
+#![cfg(not(layby_model))]
 
 #[path = "../common/mod.rs"]
 mod common;

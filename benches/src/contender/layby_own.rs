@@ -1,7 +1,7 @@
 //! This crate's own types.
 
 use super::PostTake;
-use layby::sema::RawSemaphore;
+use layby::paper::RawSemaphore;
 use layby::sys::{Native, Park, Spin};
 use layby::wait_table::{Home, Slots, WaitTable};
 

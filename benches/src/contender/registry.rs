@@ -12,7 +12,8 @@ use super::word_wait::{AtomicWait, Counting, LaybyAtomic, Ticket};
 use super::{Exclusion, OnePermit};
 use crate::semabench::trial::{Outcome, Trial, run};
 use layby::mutex::{RawFairMutex, RawMutex};
-use layby::sema::{Semaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+use layby::paper::{TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+use layby::sema::Semaphore;
 use layby::sys::{Native, Park};
 use serde::{Deserialize, Serialize};
 

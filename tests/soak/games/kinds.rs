@@ -2,7 +2,7 @@
 
 use super::Game;
 use crate::worker::Worker;
-use layby::sema::RawSemaphore;
+use layby::paper::RawSemaphore;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) struct Kinds<S> {

@@ -13,7 +13,7 @@ mod words;
 use crate::{plan::Plan, worker::Worker};
 use layby::{
     mutex::{RawFairMutex, RawMutex},
-    sema::{TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore},
+    paper::{TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore},
     sys::Native,
     wait_table::Home,
 };

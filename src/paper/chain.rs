@@ -1,8 +1,7 @@
 //! Listing 3: TWA-Semaphore with waiting chains.
 
 use super::{RawSemaphore, tickets::Tickets};
-use crate::line::key_of;
-use crate::sync::mutant;
+use crate::ticket_queue::key_of;
 use crate::wait_table::global;
 
 /// The paper's TWA-Semaphore with waiting chains: a waiter sleeps on an element on its own stack.
@@ -11,7 +10,7 @@ use crate::wait_table::global;
 /// grants (AddressSignalPolite). Chains are walked by the notifier, not from waiter to waiter: see DESIGN.md.
 ///
 /// ```
-/// use layby::sema::{RawSemaphore, TwaChainSemaphore};
+/// use layby::paper::{RawSemaphore, TwaChainSemaphore};
 ///
 /// let semaphore = TwaChainSemaphore::with_permits(1);
 /// semaphore.take();
@@ -41,8 +40,6 @@ impl RawSemaphore for TwaChainSemaphore {
 
     fn post(&self) {
         let g = self.tickets.grant();
-        if !mutant!("chain_wakes_nobody") {
-            global().wake_all_seqcst(key_of(self, g));
-        }
+        global().wake_all_seqcst(key_of(self, g));
     }
 }

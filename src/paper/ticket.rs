@@ -10,7 +10,7 @@ use crate::sys::spin_policy;
 /// fetch the word again. Waiters yield when there are more of them than CPUs.
 ///
 /// ```
-/// use layby::sema::{RawSemaphore, TicketSemaphore};
+/// use layby::paper::{RawSemaphore, TicketSemaphore};
 ///
 /// let semaphore = TicketSemaphore::with_permits(1);
 /// semaphore.take();

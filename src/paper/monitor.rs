@@ -1,14 +1,13 @@
 //! Listing 4, of which the paper has the caption: TWA-Semaphore with MONITOR-MWAIT inspired waiting chains.
 
 use super::{RawSemaphore, tickets::Tickets};
-use crate::line::key_of;
-use crate::sync::mutant;
+use crate::ticket_queue::key_of;
 use crate::wait_table::{arm, global};
 
 /// The paper's TWA-Semaphore in the manner of MONITOR and MWAIT: arm, check again, wait.
 ///
 /// ```
-/// use layby::sema::{RawSemaphore, TwaMonitorSemaphore};
+/// use layby::paper::{RawSemaphore, TwaMonitorSemaphore};
 ///
 /// let semaphore = TwaMonitorSemaphore::with_permits(1);
 /// semaphore.take();
@@ -32,20 +31,17 @@ impl RawSemaphore for TwaMonitorSemaphore {
         while self.tickets.surplus(tx) <= 0 {
             let armed = arm(key_of(self, tx));
             // Ratify: a grant that came before we were armed will not wake us.
-            if self.tickets.surplus(tx) > 0 && !mutant!("no_monitor_ratify") {
+            if self.tickets.surplus(tx) > 0 {
                 return;
             }
             armed.wait();
-            if mutant!("monitor_goes_when_woken") {
-                return;
-            }
         }
     }
 
     fn post(&self) {
         let g = self.tickets.grant();
         // Common fast path: nobody holds the ticket.
-        if self.tickets.is_drawn(g) && !mutant!("monitor_wakes_nobody") {
+        if self.tickets.is_drawn(g) {
             global().wake_all_seqcst(key_of(self, g));
         }
     }

@@ -53,11 +53,11 @@
 //! semaphore as an available one, and the next to take a ticket gets `first` and finds it granted.
 
 use super::{
-    Line,
+    TicketQueue,
     markers::{self, Span},
     word::Word,
 };
-use crate::sync::{atomic::Ordering, fence_before_look_seqcst, mutant, unless_mutant};
+use crate::sync::{atomic::Ordering, fence_before_look_seqcst};
 use crate::wait_table::Home;
 use core::{marker::PhantomData, ptr};
 
@@ -69,7 +69,7 @@ pub(super) struct Abandoned<H: Home> {
 }
 
 impl<H: Home> Abandoned<H> {
-    pub(super) fn of(line: *const Line<H>) -> Self {
+    pub(super) fn of(line: *const TicketQueue<H>) -> Self {
         Self { address: line.addr(), home: PhantomData }
     }
 
@@ -80,16 +80,14 @@ impl<H: Home> Abandoned<H> {
 
     fn publish(&self, span: Span) {
         // Before the marker, so that whoever takes it out has an alert to lower.
-        if !mutant!("no_alert") {
-            H::table().raise_alert();
-        }
+        H::table().raise_alert();
         markers::shard(self.address).publish(self.address, span);
     }
 
     /// Takes a marker out.
     fn take(&self, find: impl FnOnce(&markers::Shard) -> Option<Span>) -> Option<Span> {
         let span = if H::table().alerts() == 0 { None } else { find(markers::shard(self.address)) };
-        if span.is_some() && !mutant!("alert_stays") {
+        if span.is_some() {
             H::table().lower_alert();
         }
         span
@@ -103,24 +101,22 @@ impl<H: Home> Abandoned<H> {
 
 /// Settles the tickets `first..=last`, which the caller has in hand.
 #[cold]
-pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
+pub(super) fn settle<H: Home>(line: &TicketQueue<H>, first: Word, last: Word) {
     let abandoned = Abandoned::of(ptr::from_ref(line));
     let mut span = Span { first, last };
     loop {
         if line.is_granted(span.first) {
-            line.grant_more(if mutant!("settle_passes_one") { 1 } else { span.len() });
+            line.grant_more(span.len());
             return;
         }
         let behind = span.last.wrapping_add(1);
         // Ordering: SeqCst; the lowering of pair M2.
-        let order = unless_mutant!("relaxed_give_back", SeqCst);
+        let order = Ordering::SeqCst;
         if line.ticket.compare_exchange(behind, span.first, order, Ordering::Relaxed).is_ok() {
-            if !mutant!("no_give_back_fence") {
-                fence_before_look_seqcst();
-            }
+            fence_before_look_seqcst();
             let ahead = span.first.wrapping_sub(1);
             match abandoned.take(|shard| shard.take_ending_with(abandoned.address, ahead)) {
-                Some(ending) if !mutant!("no_give_back_look") => span = ending,
+                Some(ending) => span = ending,
                 _ => return,
             }
             continue;
@@ -131,12 +127,9 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
         }
         abandoned.publish(span);
         // Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
-        if !mutant!("no_marker_fence") {
-            fence_before_look_seqcst();
-        }
-        let granted = line.is_granted(span.first) && !mutant!("no_granted_recheck");
-        let is_last =
-            line.ticket.load(unless_mutant!("relaxed_is_last", SeqCst)) == behind && !mutant!("no_last_recheck");
+        fence_before_look_seqcst();
+        let granted = line.is_granted(span.first);
+        let is_last = line.ticket.load(Ordering::SeqCst) == behind;
         if !granted && !is_last {
             return;
         }
@@ -147,7 +140,7 @@ pub(super) fn settle<H: Home>(line: &Line<H>, first: Word, last: Word) {
     }
 }
 
-#[cfg(all(test, not(any(layby_loom, layby_shuttle))))]
+#[cfg(all(test, not(layby_model)))]
 mod tests {
     use super::*;
     use crate::sys::Native;
@@ -171,7 +164,7 @@ mod tests {
     fn neighbours_share_a_marker() {
         for order in [[0, 1, 2], [2, 1, 0], [0, 2, 1]] {
             for granted in [false, true] {
-                let line = Line::<Own>::new(0);
+                let line = TicketQueue::<Own>::new(0);
                 let tickets = [(); 4].map(|()| line.draw(1));
                 for nth in order {
                     settle(&line, tickets[nth], tickets[nth]);
@@ -189,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_post_of_many_passes_over_those_who_are_not_neighbours_too() {
-        let line = Line::<Global>::new(0);
+        let line = TicketQueue::<Global>::new(0);
         let tickets = [(); 4].map(|()| line.draw(1));
         for nth in [0, 2] {
             settle(&line, tickets[nth], tickets[nth]);

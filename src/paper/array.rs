@@ -1,12 +1,12 @@
 //! Listing 2: TWA-Semaphore, with a waiting array of update counters.
 
 use super::{RawSemaphore, tickets::Tickets};
-use crate::line::{Distance, MAX_DISTANCE, Word, key_of};
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
-    const_outside_models, fence_before_look_seqcst, mutant, unless_mutant, world_static,
+    const_outside_models, fence_before_look_seqcst, world_static,
 };
-use crate::sys::{Backend, Spin, spin_policy};
+use crate::sys::{Broadcast, Spin, spin_policy};
+use crate::ticket_queue::{Distance, MAX_DISTANCE, Word, key_of};
 use core::{fmt, marker::PhantomData};
 
 /// A bucket: its sequence changes when those who wait on it should look again. 32 bits are enough: a waiter would have to
@@ -26,49 +26,41 @@ impl WaitBucket {
 
     fn sequence(&self) -> u32 {
         // Ordering: SeqCst here and below, as in the paper.
-        self.update_sequence.load(unless_mutant!("relaxed_sequence", SeqCst))
+        self.update_sequence.load(Ordering::SeqCst)
     }
 
     /// Waits until the sequence is not `seen`.
-    fn wait_for_change<B: Backend>(&self, seen: u32) {
+    fn wait_for_change<B: Broadcast>(&self, seen: u32) {
         if !B::SLEEPS {
             spin_policy::spin_for_ever_until(|| self.sequence() != seen);
             return;
         }
         // Counted before the last look at the sequence, which is the backend's: either it sees the change, or `change`
         // sees the count.
-        self.sleepers.fetch_add(1, unless_mutant!("relaxed_sleepers", SeqCst));
-        if !mutant!("no_sleeper_fence") {
-            fence_before_look_seqcst();
-        }
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        fence_before_look_seqcst();
         while self.sequence() == seen {
             B::wait(&self.update_sequence, seen, None);
         }
-        let leaving = if mutant!("all_sleepers_leave") { self.sleepers.load(Ordering::SeqCst) } else { 1 };
+        let leaving = 1;
         self.sleepers.fetch_sub(leaving, Ordering::SeqCst);
     }
 
-    fn change<B: Backend>(&self) {
-        self.update_sequence.fetch_add(1, unless_mutant!("relaxed_change", SeqCst));
-        if !mutant!("no_change_fence") {
-            fence_before_look_seqcst();
-        }
+    fn change<B: Broadcast>(&self) {
+        self.update_sequence.fetch_add(1, Ordering::SeqCst);
+        fence_before_look_seqcst();
         // Those of all tickets that share the bucket have to look. Not one wake for each that is counted: who has come since
         // sleeps on the new sequence, and could use up a wake that is meant for another.
-        let sleepers = self.sleepers.load(unless_mutant!("relaxed_look_for_sleepers", SeqCst));
-        if sleepers != 0 && !mutant!("change_wakes_nobody") {
-            if mutant!("change_wakes_one") {
-                B::wake(&raw const self.update_sequence);
-            } else {
-                B::wake_all(&raw const self.update_sequence);
-            }
+        let sleepers = self.sleepers.load(Ordering::SeqCst);
+        if sleepers != 0 {
+            B::wake_all(&raw const self.update_sequence);
         }
     }
 }
 
 /// The paper has 2048. Of one semaphore's tickets, those that are a 17th of this apart share a line, and so do those who spin
 /// there: it takes 8192 to keep 482 apart. See DESIGN.md, "What the model changed".
-const TABLE_SIZE: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 8192 };
+const TABLE_SIZE: usize = if cfg!(layby_model) { 1 } else { 8192 };
 
 /// Aligned, so that eight buckets are one cache line.
 #[repr(align(128))]
@@ -89,7 +81,7 @@ world_static! {
 /// spin too; with a backend that sleeps, they sleep, and with `THRESHOLD = 0` nobody spins at all.
 ///
 /// ```
-/// use layby::sema::{RawSemaphore, TwaArraySemaphore};
+/// use layby::paper::{RawSemaphore, TwaArraySemaphore};
 /// use layby::sys::Native;
 ///
 /// let spins: TwaArraySemaphore = TwaArraySemaphore::with_permits(1);
@@ -97,12 +89,12 @@ world_static! {
 /// spins.take();
 /// sleeps.take();
 /// ```
-pub struct TwaArraySemaphore<const THRESHOLD: u32 = 1, B: Backend = Spin> {
+pub struct TwaArraySemaphore<const THRESHOLD: u32 = 1, B: Broadcast = Spin> {
     tickets: Tickets,
     backend: PhantomData<B>,
 }
 
-impl<const THRESHOLD: u32, B: Backend> TwaArraySemaphore<THRESHOLD, B> {
+impl<const THRESHOLD: u32, B: Broadcast> TwaArraySemaphore<THRESHOLD, B> {
     const NEAR: Distance = {
         // The comparison is by Word, which is as wide as the target has atomics.
         assert!(THRESHOLD as Word <= MAX_DISTANCE, "THRESHOLD is more than this target can count");
@@ -114,7 +106,7 @@ impl<const THRESHOLD: u32, B: Backend> TwaArraySemaphore<THRESHOLD, B> {
     }
 }
 
-impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESHOLD, B> {
+impl<const THRESHOLD: u32, B: Broadcast> RawSemaphore for TwaArraySemaphore<THRESHOLD, B> {
     const NAME: &'static str = "twa-array";
 
     fn with_permits(permits: u64) -> Self {
@@ -131,7 +123,7 @@ impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESH
         loop {
             let before = bucket.sequence();
             let dx = self.tickets.surplus(tx);
-            let seen = if mutant!("sequence_after_surplus") { bucket.sequence() } else { before };
+            let seen = before;
             if dx > 0 {
                 return;
             }
@@ -142,15 +134,12 @@ impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESH
             }
             // Far: by proxy, on the bucket.
             bucket.wait_for_change::<B>(seen);
-            if mutant!("far_one_goes_when_told") {
-                return;
-            }
         }
     }
 
     fn post(&self) {
         // The holder of the ticket granted is near, and sees it; the one that is near from now on is to be told.
-        let near = Self::NEAR.cast_unsigned() + Word::from(mutant!("tells_one_too_far"));
+        let near = Self::NEAR.cast_unsigned() + 0;
         let g = self.tickets.grant().wrapping_add(near);
         if self.tickets.is_drawn(g) {
             self.bucket(g).change::<B>();
@@ -158,7 +147,7 @@ impl<const THRESHOLD: u32, B: Backend> RawSemaphore for TwaArraySemaphore<THRESH
     }
 }
 
-impl<const THRESHOLD: u32, B: Backend> fmt::Debug for TwaArraySemaphore<THRESHOLD, B> {
+impl<const THRESHOLD: u32, B: Broadcast> fmt::Debug for TwaArraySemaphore<THRESHOLD, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TwaArraySemaphore").field("tickets", &self.tickets).finish()
     }

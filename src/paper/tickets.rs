@@ -1,7 +1,7 @@
 //! The two words that all listings share, with the paper's comparison by magnitude.
 
-use crate::line::{AtomicWord, Distance, MAX_DISTANCE, Word, distance};
-use crate::sync::{atomic::Ordering, fence_before_look_seqcst, mutant, unless_mutant};
+use crate::sync::{atomic::Ordering, fence_before_look_seqcst};
+use crate::ticket_queue::{AtomicWord, Distance, MAX_DISTANCE, Word, distance};
 use core::fmt;
 
 /// Ticket and Grant.
@@ -19,17 +19,15 @@ impl Tickets {
 
     /// `Ticket.fetch_add(1)`.
     pub(super) fn draw(&self) -> Word {
-        // Ordering: SeqCst here and below, as in the paper, whose argument is pair T1 of `crate::line`.
-        let ticket = self.ticket.fetch_add(1, unless_mutant!("relaxed_listing_draw", SeqCst));
-        if !mutant!("no_draw_fence") {
-            fence_before_look_seqcst();
-        }
+        // Ordering: SeqCst here and below, as in the paper, whose argument is pair T1 of `crate::ticket_queue`.
+        let ticket = self.ticket.fetch_add(1, Ordering::SeqCst);
+        fence_before_look_seqcst();
         ticket
     }
 
     /// `dx`: how far the grants are ahead of ticket `tx`. Positive: it may go.
     pub(super) fn surplus(&self, tx: Word) -> Distance {
-        distance(tx, self.grant.load(unless_mutant!("relaxed_surplus", SeqCst)))
+        distance(tx, self.grant.load(Ordering::SeqCst))
     }
 
     /// `Grant.fetch_add(1)`: the ticket that it grants.
@@ -43,16 +41,13 @@ impl Tickets {
             let ahead = distance(self.ticket.load(Ordering::Relaxed), grant);
             assert!(ahead < MAX_DISTANCE.cast_signed(), "layby: posting one more permit would overflow the semaphore");
         }
-        self.grant.fetch_add(1, unless_mutant!("relaxed_listing_grant", SeqCst))
+        self.grant.fetch_add(1, Ordering::SeqCst)
     }
 
     /// Whether somebody may hold ticket `tx`.
     pub(super) fn is_drawn(&self, tx: Word) -> bool {
-        if !mutant!("no_drawn_fence") {
-            fence_before_look_seqcst();
-        }
-        distance(tx, self.ticket.load(unless_mutant!("relaxed_listing_is_drawn", SeqCst)))
-            > Distance::from(mutant!("misses_the_last_drawn"))
+        fence_before_look_seqcst();
+        distance(tx, self.ticket.load(Ordering::SeqCst)) > 0
     }
 }
 

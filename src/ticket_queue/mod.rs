@@ -26,7 +26,7 @@
 //!
 //! A permit may be the last thing that somebody waited for before freeing the line, and post's load of `ticket` may then
 //! come too late. Safe code cannot do that, for post borrows the line. For code that shares the line by other means,
-//! [`Line::post_conservatively`] leaves T1 out and looks at the table each time: once it has added to `grant`, it uses
+//! [`TicketQueue::post_conservatively`] leaves T1 out and looks at the table each time: once it has added to `grant`, it uses
 //! the line's address as a name, and nothing else. It touches the line once more in one case: a marker of it was taken
 //! out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
 //!
@@ -53,7 +53,7 @@ mod markers;
 mod word;
 
 use crate::counters::{self, Event};
-use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst, mutant, unless_mutant};
+use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst};
 use crate::sys::{
     cpus,
     spin_policy::{self, Awake},
@@ -62,7 +62,7 @@ use crate::wait_table::Home;
 use abandoned::Abandoned;
 use core::marker::PhantomData;
 use markers::Span;
-#[cfg(any(layby_loom, layby_shuttle))]
+#[cfg(layby_model)]
 pub(crate) use markers::shards;
 use std::time::Instant;
 use word::before;
@@ -70,7 +70,7 @@ pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, dis
 
 /// How many waiters are near, and made ready: the paper's LongTermThreshold. See DESIGN.md, "Near and far", for the
 /// measurement.
-const NEAR: Distance = if cfg!(any(layby_loom, layby_shuttle)) { 2 } else { 4 };
+const NEAR: Distance = if cfg!(layby_model) { 2 } else { 4 };
 
 /// How far behind the ticket that it grants a post finds the one who is near from then on.
 const STAGED: Word = NEAR.cast_unsigned();
@@ -80,13 +80,13 @@ const STAGED: Word = NEAR.cast_unsigned();
 const AWAKE_PER_CPU: usize = 16;
 
 /// A line: two words, 16 bytes.
-pub(crate) struct Line<H: Home> {
+pub(crate) struct TicketQueue<H: Home> {
     ticket: AtomicWord,
     grant: AtomicWord,
     home: PhantomData<fn() -> H>,
 }
 
-impl<H: Home> Line<H> {
+impl<H: Home> TicketQueue<H> {
     const_outside_models! {
         /// A line in which `permits` tickets are granted in advance.
         pub(crate) fn new(permits: Word) -> Self {
@@ -127,7 +127,7 @@ impl<H: Home> Line<H> {
         // Ordering: relaxed; the compare-and-swap decides.
         let mut first = self.ticket.load(Ordering::Relaxed);
         loop {
-            if !self.are_granted(first, n) && !mutant!("try_overtakes") {
+            if !self.are_granted(first, n) {
                 return None;
             }
             // Ordering: SeqCst, as in `draw`, though nobody waits for what is granted: see DESIGN.md, "What no mutant can
@@ -148,12 +148,10 @@ impl<H: Home> Line<H> {
         }
         // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
         // `after_grant`.
-        let ticket = self.grant.fetch_add(1, unless_mutant!("relaxed_grant", SeqCst));
-        if !mutant!("no_ticket_fence") {
-            fence_before_look_seqcst();
-        }
+        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
+        fence_before_look_seqcst();
         // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
-        if before(ticket, self.ticket.load(unless_mutant!("relaxed_is_drawn", SeqCst))) {
+        if before(ticket, self.ticket.load(Ordering::SeqCst)) {
             self.after_grant(ticket, 1);
         }
     }
@@ -165,7 +163,7 @@ impl<H: Home> Line<H> {
             self.check_room(1);
         }
         // Ordering: as in `post`.
-        let ticket = self.grant.fetch_add(1, unless_mutant!("relaxed_conservative_grant", SeqCst));
+        let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
         self.look_after(ticket);
     }
 
@@ -176,20 +174,15 @@ impl<H: Home> Line<H> {
         let next = held.wrapping_add(1);
         // Ordering: as in `post`. A store will do: `grant` changes only by whoever has the one permit, be it by passing
         // over abandoned tickets, and that is us.
-        self.grant.store(next.wrapping_add(1), unless_mutant!("relaxed_hand_over", SeqCst));
+        self.grant.store(next.wrapping_add(1), Ordering::SeqCst);
         self.look_after(next);
     }
 
     /// Looks for anybody whom the grant of `ticket` may concern. All looks are folded into one branch.
     #[inline(always)]
     fn look_after(&self, ticket: Word) {
-        if mutant!("reads_the_line_it_posted_to") {
-            self.ticket.load(Ordering::Relaxed);
-        }
-        if !mutant!("no_look_after_fence") {
-            fence_before_look_seqcst();
-        }
-        let look = |ticket: Word| if mutant!("looks_after_nobody") { 0 } else { H::look(key_of(self, ticket).hash()) };
+        fence_before_look_seqcst();
+        let look = |ticket: Word| H::look(key_of(self, ticket).hash());
         if look(ticket) | look(ticket.wrapping_add(STAGED)) | H::table().alerts() != 0 {
             self.after_grant(ticket, 1);
         }
@@ -203,7 +196,7 @@ impl<H: Home> Line<H> {
         loop {
             let first = self.check_room(n);
             // Ordering: as in `post`.
-            let order = unless_mutant!("relaxed_grant_of_many", SeqCst);
+            let order = Ordering::SeqCst;
             if self.grant.compare_exchange(first, first.wrapping_add(n), order, Ordering::Relaxed).is_ok() {
                 return self.after_grant(first, n);
             }
@@ -213,10 +206,10 @@ impl<H: Home> Line<H> {
     /// Panics if `n` tickets more cannot be granted; returns `grant` as it was.
     fn check_room(&self, n: Word) -> Word {
         // `grant` first: a ticket drawn since then makes room. Ordering: acquire, for that order.
-        let grant = self.grant.load(unless_mutant!("relaxed_look_for_room", Acquire));
+        let grant = self.grant.load(Ordering::Acquire);
         let ahead = distance(self.ticket.load(Ordering::Relaxed), grant);
         assert!(
-            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() || mutant!("posts_too_many"),
+            n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
             "layby: posting {n} permits would overflow the semaphore"
         );
         grant
@@ -225,11 +218,11 @@ impl<H: Home> Line<H> {
     /// How many tickets are granted in advance; negative: how many are drawn and not granted.
     pub(crate) fn surplus(&self) -> Distance {
         // Both at one moment: `grant` only grows, so if it is the same before and after, it did not change in between.
-        let mut seen = self.grant.load(unless_mutant!("relaxed_surplus_of_grants", SeqCst));
+        let mut seen = self.grant.load(Ordering::SeqCst);
         loop {
-            let ticket = self.ticket.load(unless_mutant!("relaxed_surplus_of_tickets", SeqCst));
+            let ticket = self.ticket.load(Ordering::SeqCst);
             let grant = self.grant.load(Ordering::SeqCst);
-            if grant == seen || mutant!("surplus_of_two_moments") {
+            if grant == seen {
                 return distance(ticket, grant);
             }
             seen = grant;
@@ -250,21 +243,21 @@ impl<H: Home> Line<H> {
             return self.draw_many(n);
         }
         // Ordering: SeqCst, for pair T1. Acquire, for a ticket that was granted long ago, comes from the load of `grant`.
-        self.ticket.fetch_add(1, unless_mutant!("relaxed_draw", SeqCst))
+        self.ticket.fetch_add(1, Ordering::SeqCst)
     }
 
     fn draw_many(&self, n: Word) -> Word {
         loop {
             // `ticket` first: what is granted since then makes room. Ordering: acquire, for that order.
-            let first = self.ticket.load(unless_mutant!("relaxed_look_for_room_in_line", Acquire));
+            let first = self.ticket.load(Ordering::Acquire);
             let ahead = distance(self.grant.load(Ordering::Relaxed), first);
-            let ahead = ahead - Distance::from(mutant!("takes_one_too_many"));
+            let ahead = ahead;
             assert!(
-                n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed() || mutant!("takes_too_many"),
+                n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
                 "layby: taking {n} permits would overflow the semaphore"
             );
             // Ordering: as in `draw`.
-            let order = unless_mutant!("relaxed_draw_of_many", SeqCst);
+            let order = Ordering::SeqCst;
             if self.ticket.compare_exchange(first, first.wrapping_add(n), order, Ordering::Relaxed).is_ok() {
                 return first;
             }
@@ -280,16 +273,13 @@ impl<H: Home> Line<H> {
     fn granted(&self) -> Word {
         // Ordering: acquire; matches the release of the post, whose writes the taker sees. SeqCst for the abandoners'
         // pair M1, at no cost on x86 and ARM.
-        self.grant.load(unless_mutant!("relaxed_is_granted", SeqCst))
+        self.grant.load(Ordering::SeqCst)
     }
 
     /// Whether the `n` tickets from `first` on are granted. Not by a look at the last of them: `first` may stand at the end of
     /// a long line, and the last be too far behind `grant` to be compared with it.
     #[inline]
     fn are_granted(&self, first: Word, n: Word) -> bool {
-        if mutant!("tries_by_the_last_ticket") {
-            return self.is_granted(first.wrapping_add(n - 1));
-        }
         distance(first, self.granted()) >= n.cast_signed()
     }
 
@@ -321,7 +311,7 @@ impl<H: Home> Line<H> {
     fn grant_more(&self, n: Word) {
         if n != 0 {
             // Ordering: as in `post`.
-            let first = self.grant.fetch_add(n, unless_mutant!("relaxed_pass_over", SeqCst));
+            let first = self.grant.fetch_add(n, Ordering::SeqCst);
             self.after_grant(first, n);
         }
     }
@@ -330,7 +320,7 @@ impl<H: Home> Line<H> {
     #[cold]
     fn after_grant(&self, first: Word, n: Word) {
         wake::<H>(self, first, n);
-        if H::table().alerts() != 0 && !mutant!("no_marker_look") {
+        if H::table().alerts() != 0 {
             self.pass_on(first, n);
         }
     }
@@ -347,10 +337,7 @@ impl<H: Home> Line<H> {
                 abandoned::settle(self, span.first, span.last);
                 break;
             }
-            passed_over = passed_over.wrapping_add(if mutant!("post_passes_one") { 1 } else { span.len() });
-            if mutant!("post_passes_one_marker") {
-                break;
-            }
+            passed_over = passed_over.wrapping_add(span.len());
         }
         self.grant_more(passed_over);
     }
@@ -359,12 +346,12 @@ impl<H: Home> Line<H> {
 /// Wakes the holders of the tickets just granted, and makes the one behind them ready.
 ///
 /// More tickets than the table has slots share slots: each slot is looked at once.
-fn wake<H: Home>(line: *const Line<H>, first: Word, n: Word) {
+fn wake<H: Home>(line: *const TicketQueue<H>, first: Word, n: Word) {
     let last = first.wrapping_add(n - 1);
     let staged = key_of(line, last.wrapping_add(STAGED));
     // Looked for before anybody is woken: a holder that is back in line before this thread goes on must not be disturbed.
     let stages = cpus::count() > 1 && H::look(staged.hash()) != 0;
-    let slots = if mutant!("wakes_the_first_only") { 1 } else { H::table().slots() };
+    let slots = H::table().slots();
     let looks = n.min(Word::try_from(slots).unwrap_or(Word::MAX));
     for offset in 0..looks {
         H::table().wake_all_seqcst(key_of(line, first.wrapping_add(offset)));

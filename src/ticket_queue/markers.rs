@@ -26,7 +26,7 @@
 use super::word::{AtomicWord, Word, before};
 use crate::sync::{
     atomic::{AtomicUsize, Ordering},
-    const_outside_models, mutant, unless_mutant, world_static,
+    const_outside_models, world_static,
 };
 use crate::sys::fork::Generation;
 use core::iter;
@@ -52,7 +52,7 @@ impl Span {
     fn joined(self, other: Self) -> Option<Self> {
         if self.last.wrapping_add(1) == other.first {
             Some(Self { first: self.first, last: other.last })
-        } else if other.last.wrapping_add(1) == self.first && !mutant!("joins_no_marker_behind") {
+        } else if other.last.wrapping_add(1) == self.first {
             Some(Self { first: other.first, last: self.last })
         } else {
             None
@@ -91,9 +91,9 @@ impl Cell {
         if seen & STATE != FREE {
             return false;
         }
-        let version = (seen & !STATE).wrapping_add(if mutant!("same_version") { 0 } else { VERSION });
+        let version = (seen & !STATE).wrapping_add(VERSION);
         // Ordering: acquire; the last taker's reads of the fields lie before our writes.
-        let order = unless_mutant!("relaxed_claim", Acquire);
+        let order = Ordering::Acquire;
         if self.state.compare_exchange(seen, version | CLAIMED, order, Ordering::Relaxed).is_err() {
             return false;
         }
@@ -102,7 +102,7 @@ impl Cell {
         self.first.store(span.first, Ordering::Relaxed);
         self.last.store(span.last, Ordering::Relaxed);
         // Ordering: SeqCst; the publication of pairs M1 and M2 in `abandoned`.
-        self.state.store(version | FULL, unless_mutant!("relaxed_fill", SeqCst));
+        self.state.store(version | FULL, Ordering::SeqCst);
         true
     }
 
@@ -110,15 +110,13 @@ impl Cell {
     /// meanwhile.
     fn forget(&self) {
         let seen = self.state.load(Ordering::Relaxed);
-        if !mutant!("keeps_the_parents_markers") {
-            self.state.store((seen & !STATE) | FREE, Ordering::Relaxed);
-        }
+        self.state.store((seen & !STATE) | FREE, Ordering::Relaxed);
     }
 
     /// The marker, if there is one of this line, and the state in which it was seen.
     fn look(&self, line: usize) -> Option<(usize, Span)> {
         // Ordering: SeqCst; the look of pairs M1 and M2 in `abandoned`. Acquires the fields.
-        let seen = self.state.load(unless_mutant!("relaxed_look_at_cell", SeqCst));
+        let seen = self.state.load(Ordering::SeqCst);
         let is_ours = seen & STATE == FULL && self.line.load(Ordering::Relaxed) == line && generation().is_current();
         if !is_ours {
             return None;
@@ -130,7 +128,7 @@ impl Cell {
     fn try_take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
         let (seen, span) = self.look(line).filter(|(_, span)| wanted(*span))?;
         // Ordering: release; our reads of the fields lie before the next claimer's writes.
-        let order = unless_mutant!("relaxed_take_out", AcqRel);
+        let order = Ordering::AcqRel;
         let taken = self.state.compare_exchange(seen, (seen & !STATE) | FREE, order, Ordering::Relaxed).is_ok();
         taken.then_some(span)
     }
@@ -138,7 +136,7 @@ impl Cell {
 
 /// Cells of a shard's first block, and of each that it grows by. Arbitrary: more threads than that seldom give up on
 /// lines of one shard at the same time.
-const CELLS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 15 };
+const CELLS: usize = if cfg!(layby_model) { 1 } else { 15 };
 
 /// Cells, and more cells once they have all been taken.
 struct Block {
@@ -162,7 +160,7 @@ impl Block {
         if !self.cells.iter().any(|cell| cell.try_fill(line, span)) {
             let more = self.more.get_or_init(|| Box::new(Self::new()));
             // Ordering: SeqCst, before the publication itself.
-            self.has_more.store(1, unless_mutant!("relaxed_has_more", SeqCst));
+            self.has_more.store(1, Ordering::SeqCst);
             more.fill(line, span);
         }
     }
@@ -170,8 +168,7 @@ impl Block {
     /// The next block, if there is one.
     fn next(&self) -> Option<&Self> {
         // Ordering: SeqCst, as the look at a cell. Acquires `more`.
-        let has_more =
-            self.has_more.load(unless_mutant!("relaxed_look_for_more", SeqCst)) != 0 && !mutant!("no_look_at_more");
+        let has_more = self.has_more.load(Ordering::SeqCst) != 0;
         if has_more { self.more.get() } else { None }
     }
 
@@ -184,12 +181,12 @@ impl Block {
     }
 }
 
-#[cfg(not(any(layby_loom, layby_shuttle)))]
+#[cfg(not(layby_model))]
 const fn cells() -> [Cell; CELLS] {
     [const { Cell::new() }; CELLS]
 }
 
-#[cfg(any(layby_loom, layby_shuttle))]
+#[cfg(layby_model)]
 fn cells() -> [Cell; CELLS] {
     core::array::from_fn(|_| Cell::new())
 }
@@ -209,9 +206,7 @@ impl Shard {
 
     /// Leaves a marker. The caller has raised the alert before.
     pub(super) fn publish(&self, line: usize, span: Span) {
-        if !mutant!("marks_in_the_parents_name") {
-            generation().enter(|| shards().iter().flat_map(|shard| shard.block.all_cells()).for_each(Cell::forget));
-        }
+        generation().enter(|| shards().iter().flat_map(|shard| shard.block.all_cells()).for_each(Cell::forget));
         self.block.fill(line, span);
     }
 
@@ -223,7 +218,7 @@ impl Shard {
     /// Takes out a marker that stands next to these tickets, and joins them.
     pub(super) fn take_neighbour(&self, line: usize, tickets: Span) -> Option<Span> {
         let neighbour = self.block.take(line, &|span| span.joined(tickets).is_some())?;
-        if mutant!("forgets_the_joined") { Some(neighbour) } else { neighbour.joined(tickets) }
+        neighbour.joined(tickets)
     }
 
     /// How many tickets the line's markers have, at this moment.
@@ -239,7 +234,7 @@ impl Shard {
 }
 
 /// A power of two. Arbitrary: 64 shards of 512 bytes.
-const SHARDS: usize = if cfg!(any(layby_loom, layby_shuttle)) { 1 } else { 64 };
+const SHARDS: usize = if cfg!(layby_model) { 1 } else { 64 };
 
 world_static! {
     /// Every line's abandoned tickets.
@@ -259,7 +254,7 @@ world_static! {
 
 /// A shard whose blocks are made in advance, for a model has few threads, and loom does not know that a `OnceBox` makes
 /// visible what it holds.
-#[cfg(any(layby_loom, layby_shuttle))]
+#[cfg(layby_model)]
 fn shard_with_blocks() -> Shard {
     const BLOCKS: usize = 4;
     let shard = Shard::new();
