@@ -16,8 +16,8 @@
 //! The counts are those of the process. Each thread counts in a place that it shares with few others, so that counting
 //! does not make threads wait for each other; to count allocates nothing and takes no lock.
 
+use crate::sync::{atomic::Ordering, unchecked_atomic::AtomicUsize};
 use core::ops::Sub;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Whether this build counts: the feature `counters`.
 pub const ENABLED: bool = cfg!(feature = "counters");
@@ -68,9 +68,9 @@ counters! {
     /// Wake-ups by which a semaphore makes the next but one in line ready; not futile, for that is what it waits for.
     staged_wakes StagedWake,
     /// Times that a thread stayed awake and got what it waited for before it slept.
-    spins_paid SpinPaid,
-    /// Times that a thread stayed awake for as long as it may, in vain.
-    spins_in_vain SpinInVain,
+    spins_succeeded SpinSucceeded,
+    /// Times that a thread stayed awake for as long as it may, and then slept after all.
+    spins_failed SpinFailed,
     /// Yields: times that a thread that stayed awake let others run.
     yields Yield,
     /// System calls to sleep. (On `Park`: calls of `parking_lot_core`, which may find that there is no need.)
@@ -100,7 +100,6 @@ const SHARD_COUNT: usize = 16;
 #[repr(align(128))]
 struct Shard([AtomicUsize; EVENTS]);
 
-// They are `core`'s in every world: a model need not explore them.
 static SHARDS: [Shard; SHARD_COUNT] = [const { Shard([const { AtomicUsize::new(0) }; EVENTS]) }; SHARD_COUNT];
 
 std::thread_local! {

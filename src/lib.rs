@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod counters;
+mod deadline;
 #[cfg(not(layby_model))]
 mod debugger;
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
@@ -9,6 +10,7 @@ pub mod eventcount;
 pub mod mutex;
 pub mod paper;
 pub mod sema;
+mod spin_policy;
 mod sync;
 pub mod sys;
 mod ticket_queue;

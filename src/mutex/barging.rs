@@ -60,11 +60,13 @@
 #![forbid(unsafe_code)]
 
 use crate::counters::{self, Event};
+use crate::deadline::Deadline;
+use crate::spin_policy::SpinFirst;
 use crate::sync::{
+    IN_A_MODEL,
     atomic::{AtomicU32, Ordering},
-    const_outside_models, hint, thread,
+    const_outside_models, hint, now, thread,
 };
-use crate::sys::spin_policy::Awake;
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
 use core::{fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
@@ -72,8 +74,6 @@ use std::time::{Duration, Instant};
 const LOCKED: u32 = 1;
 const WAITERS: u32 = 1 << 1;
 const STARVING: u32 = 1 << 2;
-
-const IN_A_MODEL: bool = cfg!(layby_model);
 
 /// How long a waiter lets itself be overtaken.
 const PATIENCE: Duration = if IN_A_MODEL { Duration::ZERO } else { Duration::from_millis(1) };
@@ -111,21 +111,21 @@ impl<H: Home> RawMutex<H> {
     #[inline]
     pub fn acquire(&self) {
         if !self.acquire_uncontended() {
-            self.acquire_contended(None);
+            self.acquire_contended(Deadline::NEVER);
         }
     }
 
     /// Locks, until `deadline` at the latest: `false` if it passed and the mutex is not locked by this call.
     #[inline]
     pub fn acquire_deadline(&self, deadline: Instant) -> bool {
-        self.acquire_uncontended() || self.acquire_contended(Some(deadline))
+        self.acquire_uncontended() || self.acquire_contended(Deadline::at(deadline))
     }
 
     /// As [`acquire_deadline`](Self::acquire_deadline), for `timeout` at the longest. One too long for the clock means
     /// for ever.
     #[inline]
     pub fn acquire_timeout(&self, timeout: Duration) -> bool {
-        self.acquire_uncontended() || self.acquire_contended(Instant::now().checked_add(timeout))
+        self.acquire_uncontended() || self.acquire_contended(Deadline::after(timeout))
     }
 
     /// Locks if that is possible at once.
@@ -157,7 +157,7 @@ impl<H: Home> RawMutex<H> {
     }
 
     #[cold]
-    fn acquire_contended(&self, deadline: Option<Instant>) -> bool {
+    fn acquire_contended(&self, deadline: Deadline) -> bool {
         let mut waiter = Waiter::newcomer(self);
         if waiter.look_for_it() {
             return true;
@@ -203,18 +203,18 @@ impl<'a, H: Home> Waiter<'a, H> {
         Self { mutex, starving: false, leaves: 0 }
     }
 
-    fn wait(&mut self, deadline: Option<Instant>) -> bool {
-        let since = Instant::now();
+    fn wait(&mut self, deadline: Deadline) -> bool {
+        let since = now();
         self.leaves = WAITERS;
         loop {
-            let outcome = H::table().wait_if_at(self.key(), deadline, Awake::Not, || self.may_sleep());
+            let outcome = H::table().wait_if_at(self.key(), deadline, SpinFirst::No, || self.may_sleep());
             if self.look_for_it() {
                 return true;
             }
             if outcome == WaitOutcome::TimedOut {
                 return self.acquire_or_leave();
             }
-            if !self.starving && since.elapsed() >= PATIENCE {
+            if !self.starving && now().duration_since(since) >= PATIENCE {
                 self.starve();
             }
         }

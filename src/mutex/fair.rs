@@ -6,8 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+use crate::deadline::Deadline;
 use crate::sync::const_outside_models;
-use crate::sys::deadline;
 use crate::ticket_queue::{TicketQueue, Word};
 use crate::wait_table::{Global, Home};
 use core::fmt;
@@ -52,14 +52,14 @@ impl<H: Home> RawFairMutex<H> {
     /// Locks, until `deadline` at the latest.
     #[inline]
     pub fn acquire_deadline(&self, deadline: Instant) -> Option<Ticket> {
-        self.line.take_until(1, Some(deadline)).map(Ticket)
+        self.line.take_until(1, Deadline::at(deadline)).map(Ticket)
     }
 
     /// As [`acquire_deadline`](Self::acquire_deadline), for `timeout` at the longest. One too long for the clock means
     /// for ever.
     #[inline]
     pub fn acquire_timeout(&self, timeout: Duration) -> Option<Ticket> {
-        self.line.take_until(1, deadline::after(timeout)).map(Ticket)
+        self.line.take_until(1, Deadline::after(timeout)).map(Ticket)
     }
 
     /// Locks if that is possible at once.

@@ -1,11 +1,13 @@
 //! Listing 2: TWA-Semaphore, with a waiting array of update counters.
 
 use super::{RawSemaphore, tickets::Tickets};
+use crate::spin_policy;
 use crate::sync::{
+    IN_A_MODEL,
     atomic::{AtomicU32, Ordering},
     const_outside_models, fence_before_look_seqcst, world_static,
 };
-use crate::sys::{Broadcast, Spin, spin_policy};
+use crate::sys::{Broadcast, Spin};
 use crate::ticket_queue::{Distance, MAX_DISTANCE, Word, key_of};
 use core::{fmt, marker::PhantomData};
 
@@ -32,7 +34,7 @@ impl WaitBucket {
     /// Waits until the sequence is not `seen`.
     fn wait_for_change<B: Broadcast>(&self, seen: u32) {
         if !B::SLEEPS {
-            spin_policy::spin_for_ever_until(|| self.sequence() != seen);
+            spin_policy::spin_forever_until(|| self.sequence() != seen);
             return;
         }
         // Counted before the last look at the sequence, which is the backend's: either it sees the change, or `change`
@@ -60,7 +62,7 @@ impl WaitBucket {
 
 /// The paper has 2048. Of one semaphore's tickets, those that are a 17th of this apart share a line, and so do those who spin
 /// there: it takes 8192 to keep 482 apart. See DESIGN.md, "What the model changed".
-const TABLE_SIZE: usize = if cfg!(layby_model) { 1 } else { 8192 };
+const TABLE_SIZE: usize = if IN_A_MODEL { 1 } else { 8192 };
 
 /// Aligned, so that eight buckets are one cache line.
 #[repr(align(128))]
@@ -129,7 +131,7 @@ impl<const THRESHOLD: u32, B: Broadcast> RawSemaphore for TwaArraySemaphore<THRE
             }
             if dx + Self::NEAR > 0 {
                 // Near: global spinning on Grant.
-                spin_policy::spin_for_ever_until(|| self.tickets.surplus(tx) > 0);
+                spin_policy::spin_forever_until(|| self.tickets.surplus(tx) > 0);
                 return;
             }
             // Far: by proxy, on the bucket.

@@ -2,7 +2,7 @@
 
 use super::RawSemaphore;
 use super::tickets::Tickets;
-use crate::sys::spin_policy;
+use crate::spin_policy;
 
 /// The paper's Ticket-Semaphore: all waiters spin on one word.
 ///
@@ -34,7 +34,7 @@ impl RawSemaphore for TicketSemaphore {
         if self.tickets.surplus(tx) > 0 {
             return;
         }
-        spin_policy::spin_for_ever_until(|| self.tickets.surplus(tx) > 0);
+        spin_policy::spin_forever_until(|| self.tickets.surplus(tx) > 0);
     }
 
     fn post(&self) {

@@ -1,8 +1,8 @@
 //! The TWA semaphore over the wait table (the paper's listing 5), with timeouts.
 
 use super::{OwnedPermit, Permit};
+use crate::deadline::Deadline;
 use crate::sync::const_outside_models;
-use crate::sys::deadline;
 use crate::ticket_queue::{MAX_PERMITS, TicketQueue, Word};
 use crate::wait_table::{Global, Home};
 use core::fmt;
@@ -122,7 +122,7 @@ impl<H: Home> Semaphore<H> {
     /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn take_many_timeout(&self, n: u64, timeout: Duration) -> bool {
         // No clock is read for a permit that is there.
-        self.try_take_many(n) || self.take_many_until(n, deadline::after(timeout))
+        self.try_take_many(n) || self.take_many_until(n, Deadline::after(timeout))
     }
 
     /// As [`take_many_timeout`](Self::take_many_timeout), until `deadline` at the latest.
@@ -130,10 +130,10 @@ impl<H: Home> Semaphore<H> {
     /// # Panics
     /// If `n`, with what is waited for already, is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     pub fn take_many_deadline(&self, n: u64, deadline: Instant) -> bool {
-        self.try_take_many(n) || self.take_many_until(n, Some(deadline))
+        self.try_take_many(n) || self.take_many_until(n, Deadline::at(deadline))
     }
 
-    fn take_many_until(&self, n: u64, deadline: Option<Instant>) -> bool {
+    fn take_many_until(&self, n: u64, deadline: Deadline) -> bool {
         some_permits(n).is_none_or(|n| self.line.take_until(n, deadline).is_some())
     }
 

@@ -17,7 +17,11 @@ pub(crate) mod thread {
 
 pub(crate) use super::coherence::now;
 
-pub(crate) mod unchecked_atomic {
+pub(crate) fn deadline_has_passed(at: std::time::Instant) -> bool {
+    at <= now()
+}
+
+pub(crate) mod advice {
     pub(crate) use super::super::coherence::atomic::AtomicUsize;
 }
 

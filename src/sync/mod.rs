@@ -30,7 +30,7 @@ pub(crate) mod unchecked_cell;
 #[cfg(not(layby_model))]
 mod real_statics;
 
-pub(crate) use world::{atomic, cell, hint, now, thread, unchecked_atomic, world_thread_local};
+pub(crate) use world::{advice, atomic, cell, deadline_has_passed, hint, now, thread, world_thread_local};
 
 #[cfg(not(layby_model))]
 pub(crate) use real_statics::{const_outside_models, world_static};
@@ -42,6 +42,14 @@ pub mod model;
 
 #[cfg(layby_coherence)]
 pub mod coherence;
+
+/// Atomics that are no event of a model, and no access that the simulator counts: `core`'s in every world.
+pub(crate) mod unchecked_atomic {
+    pub(crate) use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+}
+
+/// Whether a model checker runs this: its world must be small, and the same in every execution.
+pub(crate) const IN_A_MODEL: bool = cfg!(layby_model);
 
 /// How a thread sleeps in a world without an operating system.
 #[cfg(layby_coherence)]

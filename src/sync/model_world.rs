@@ -18,7 +18,7 @@ pub(crate) mod atomic {
     pub(crate) use super::checker::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 }
 
-pub(crate) mod unchecked_atomic {
+pub(crate) mod advice {
     pub(crate) use core::sync::atomic::AtomicUsize;
 }
 
@@ -33,6 +33,8 @@ pub(crate) mod thread {
 pub(crate) fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
+
+pub(crate) use super::model::deadline_has_passed;
 
 macro_rules! const_outside_models {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis fn $($rest)* };

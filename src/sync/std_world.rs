@@ -9,8 +9,8 @@ pub(crate) mod atomic {
 
 pub(crate) use super::unchecked_cell as cell;
 
-/// Atomics that the model checkers do not see: what they hold is advice, or no event of a model.
-pub(crate) mod unchecked_atomic {
+/// Atomics whose value is advice, so that a model need not explore it; the simulator counts their accesses.
+pub(crate) mod advice {
     pub(crate) use core::sync::atomic::AtomicUsize;
 }
 
@@ -24,6 +24,10 @@ pub(crate) mod thread {
 
 pub(crate) fn now() -> std::time::Instant {
     std::time::Instant::now()
+}
+
+pub(crate) fn deadline_has_passed(at: std::time::Instant) -> bool {
+    at <= now()
 }
 
 /// A thread-local, initialized by a constant expression.

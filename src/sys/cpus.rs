@@ -1,13 +1,13 @@
 //! How many CPUs this process may use.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{IN_A_MODEL, atomic::Ordering, unchecked_atomic::AtomicUsize};
 
 /// The number of CPUs that the process was allowed to use when first asked; at least 1.
 ///
 /// Asked on the way to sleep, so it must not allocate: `std::thread::available_parallelism` reads control-group files.
 pub(crate) fn count() -> usize {
     // A model must not depend on the machine.
-    if cfg!(layby_model) {
+    if IN_A_MODEL {
         return 2;
     }
     #[cfg(layby_coherence)]

@@ -6,12 +6,14 @@
 //! knows that it is on no chain any more. The same goes for the markers of abandoned tickets: the line that one names may
 //! have lived on such a stack.
 
-use crate::sync::hint;
-use core::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::{atomic::Ordering, hint, unchecked_atomic::AtomicU32};
 
 #[cfg(all(unix, not(layby_model)))]
 mod unix {
-    use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    use crate::sync::{
+        atomic::Ordering,
+        unchecked_atomic::{AtomicBool, AtomicU32},
+    };
 
     static GENERATION: AtomicU32 = AtomicU32::new(0);
     static WATCHED: AtomicBool = AtomicBool::new(false);
@@ -19,8 +21,6 @@ mod unix {
     extern "C" fn in_child() {
         // Ordering: relaxed; the child has no other thread yet.
         GENERATION.fetch_add(1, Ordering::Relaxed);
-        // The parent's spinners do not spin here.
-        super::super::spin_policy::forget_crowd();
     }
 
     #[inline]
@@ -36,7 +36,6 @@ mod unix {
     /// that were registered before it and may wake.
     ///
     /// It runs before `main`, when the standard library promises nothing: it calls the C library and touches an atomic.
-    /// (Where all mutants are in one binary it reads the environment too, which works on the systems that the tests run on.)
     #[cfg(any(target_os = "linux", target_os = "android"))]
     extern "C" fn at_load() {
         register();
@@ -62,7 +61,7 @@ mod unix {
 
     #[cold]
     fn register() {
-        // SAFETY: the handler touches two atomics, which is allowed in a forked child of a threaded process. It is there for
+        // SAFETY: the handler touches an atomic, which is allowed in a forked child of a threaded process. It is there for
         // as long as it is registered: glibc and Bionic forget the handlers of a library that is unloaded, musl unloads none.
         if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } == 0 {
             WATCHED.store(true, Ordering::Relaxed);
@@ -83,7 +82,29 @@ pub(crate) fn generation() -> u32 {
 #[inline]
 pub(crate) fn watch() {}
 
-/// Which process' elements or markers a place holds.
+/// The process in which something was made: a fork's child is another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Birth(u32);
+
+impl Birth {
+    #[inline]
+    pub(crate) fn now() -> Self {
+        Self(generation())
+    }
+
+    #[inline]
+    pub(crate) fn is_of_this_process(self) -> bool {
+        self == Self::now()
+    }
+
+    /// The same for everything that was made in one process, and another in its child.
+    #[inline]
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// Which process's elements or markers a place holds.
 ///
 /// The word is twice the generation of those that the place holds, and odd while a thread of that generation empties it.
 /// A fork may come in the middle of that: the child sees a renewal of another generation than its own, which nobody will
@@ -136,8 +157,7 @@ impl Generation {
     fn renew(&self, empty: impl FnOnce()) {
         let current = current_word();
         let seen = self.0.load(Ordering::Relaxed);
-        let renewed = seen == current;
-        if renewed || seen == current | RENEWING {
+        if seen == current || seen == current | RENEWING {
             return;
         }
         let claimed = self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed);

@@ -1,6 +1,9 @@
 //! Linux' futex: private, with absolute deadlines on the monotonic clock.
 
-use super::{AtomicU32, Backend, Broadcast, deadline};
+use super::{
+    AtomicU32, Backend, Broadcast,
+    timespec::{OnClock, on_monotonic_clock},
+};
 use crate::counters::{self, Event};
 use core::{ffi::c_int, ptr};
 use std::time::Instant;
@@ -20,10 +23,10 @@ unsafe impl Backend for Futex {
     const NAME: &'static str = "futex";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
-        let at = match deadline.map(deadline::on_monotonic_clock) {
-            Some(deadline::OnClock::Passed) => return,
-            Some(deadline::OnClock::At(at)) => Some(at),
-            Some(deadline::OnClock::BeyondTheClock) | None => None,
+        let at = match deadline.map(on_monotonic_clock) {
+            Some(OnClock::Passed) => return,
+            Some(OnClock::At(at)) => Some(at),
+            Some(OnClock::BeyondTheClock) | None => None,
         };
         counters::count(Event::SleepCall);
         // SAFETY: `word` is alive for the call, and the timespec is null or a live local. EAGAIN (the word has

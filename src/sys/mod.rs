@@ -18,11 +18,10 @@ use std::time::Instant;
 mod broadcast;
 pub(crate) mod clock;
 pub(crate) mod cpus;
-pub(crate) mod deadline;
 pub(crate) mod fork;
 pub(crate) mod process_exit;
 pub(crate) mod signal;
-pub(crate) mod spin_policy;
+pub(crate) mod spinners;
 pub(crate) mod stderr;
 pub(crate) mod thread_id;
 
@@ -35,6 +34,8 @@ pub use spin::Spin;
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 mod futex;
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
+mod timespec;
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 pub use futex::Futex;
 #[cfg(all(windows, not(layby_model)))]

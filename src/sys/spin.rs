@@ -1,7 +1,7 @@
 //! No sleep at all: what waiting devolves to where nothing can sleep.
 
-use super::{AtomicU32, Backend, Broadcast, deadline, spin_policy};
-use crate::sync::atomic::Ordering;
+use super::{AtomicU32, Backend, Broadcast, spinners};
+use crate::sync::{atomic::Ordering, deadline_has_passed};
 use std::time::Instant;
 
 /// Looks at its own word again and again, with a PAUSE between; one thread a word, so the spinning is local.
@@ -16,9 +16,9 @@ unsafe impl Backend for Spin {
     const NAME: &'static str = "spin";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
-        spin_policy::spin_for_ever_until(|| {
+        spinners::spin_until(|| {
             // Ordering: relaxed; the caller looks again with the order it needs.
-            word.load(Ordering::Relaxed) != expected || deadline::passed(deadline)
+            word.load(Ordering::Relaxed) != expected || deadline.is_some_and(deadline_has_passed)
         });
     }
 

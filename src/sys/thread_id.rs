@@ -35,19 +35,19 @@ pub(crate) use platform::{current, name_of};
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 mod platform {
     use super::Name;
-    use crate::sys::fork;
+    use crate::sys::fork::Birth;
     use core::{cell::Cell, ffi::CStr, fmt::Write};
 
     std::thread_local! {
-        /// The id and the process that it was asked in: a fork's child has another.
-        static ID: Cell<(u32, usize)> = const { Cell::new((0, 0)) };
+        /// The id, and the process in which the kernel was asked: a fork's child has another.
+        static ID: Cell<Option<(Birth, usize)>> = const { Cell::new(None) };
     }
 
     /// The calling thread; asked of the kernel once.
     #[inline]
     pub(crate) fn current() -> usize {
         match ID.get() {
-            (generation, id) if id != 0 && (generation == fork::generation()) => id,
+            Some((born, id)) if born.is_of_this_process() => id,
             _ => ask(),
         }
     }
@@ -56,7 +56,7 @@ mod platform {
     fn ask() -> usize {
         // SAFETY: always allowed.
         let id = unsafe { libc::syscall(libc::SYS_gettid) } as usize;
-        ID.set((fork::generation(), id));
+        ID.set(Some((Birth::now(), id)));
         id
     }
 

@@ -2,6 +2,7 @@
 
 use super::{AtomicU32, Backend, Broadcast};
 use crate::counters::{self, Event};
+use crate::sync::now;
 use core::{mem, ptr};
 use std::time::{Duration, Instant};
 use windows_sys::Win32::System::Threading::{
@@ -26,7 +27,7 @@ unsafe impl Backend for WaitOnAddress {
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
         let millis = match deadline {
             None => INFINITE,
-            Some(at) => match at.checked_duration_since(Instant::now()) {
+            Some(at) => match at.checked_duration_since(now()) {
                 None | Some(Duration::ZERO) => return,
                 Some(left) => millis_rounded_up(left),
             },

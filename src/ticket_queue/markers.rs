@@ -25,6 +25,7 @@
 
 use super::word::{AtomicWord, Word, before};
 use crate::sync::{
+    IN_A_MODEL,
     atomic::{AtomicUsize, Ordering},
     const_outside_models, world_static,
 };
@@ -136,7 +137,7 @@ impl Cell {
 
 /// Cells of a shard's first block, and of each that it grows by. Arbitrary: more threads than that seldom give up on
 /// lines of one shard at the same time.
-const CELLS: usize = if cfg!(layby_model) { 1 } else { 15 };
+const CELLS: usize = if IN_A_MODEL { 1 } else { 15 };
 
 /// Cells, and more cells once they have all been taken.
 struct Block {
@@ -234,7 +235,7 @@ impl Shard {
 }
 
 /// A power of two. Arbitrary: 64 shards of 512 bytes.
-const SHARDS: usize = if cfg!(layby_model) { 1 } else { 64 };
+const SHARDS: usize = if IN_A_MODEL { 1 } else { 64 };
 
 world_static! {
     /// Every line's abandoned tickets.

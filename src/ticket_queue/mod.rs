@@ -53,24 +53,22 @@ mod markers;
 mod word;
 
 use crate::counters::{self, Event};
-use crate::sync::{atomic::Ordering, const_outside_models, fence_before_look_seqcst};
-use crate::sys::{
-    cpus,
-    spin_policy::{self, Awake},
-};
+use crate::deadline::Deadline;
+use crate::spin_policy::{self, SpinFirst};
+use crate::sync::{IN_A_MODEL, atomic::Ordering, const_outside_models, fence_before_look_seqcst};
+use crate::sys::cpus;
 use crate::wait_table::Home;
 use abandoned::Abandoned;
 use core::marker::PhantomData;
 use markers::Span;
 #[cfg(layby_model)]
 pub(crate) use markers::shards;
-use std::time::Instant;
 use word::before;
 pub(crate) use word::{AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, Word, distance, key_of};
 
 /// How many waiters are near, and made ready: the paper's LongTermThreshold. See DESIGN.md, "Near and far", for the
 /// measurement.
-const NEAR: Distance = if cfg!(layby_model) { 2 } else { 4 };
+const NEAR: Distance = if IN_A_MODEL { 2 } else { 4 };
 
 /// How far behind the ticket that it grants a post finds the one who is near from then on.
 const STAGED: Word = NEAR.cast_unsigned();
@@ -104,14 +102,14 @@ impl<H: Home> TicketQueue<H> {
         let first = self.draw(n);
         let last = first.wrapping_add(n - 1);
         if !self.is_granted(last) {
-            self.wait(last, None);
+            self.wait(last, Deadline::NEVER);
         }
         first
     }
 
     /// As [`take`](Self::take), until `deadline` at the latest; `None` if the tickets were not granted in time.
     #[inline]
-    pub(crate) fn take_until(&self, n: Word, deadline: Option<Instant>) -> Option<Word> {
+    pub(crate) fn take_until(&self, n: Word, deadline: Deadline) -> Option<Word> {
         let first = self.draw(n);
         let last = first.wrapping_add(n - 1);
         if self.is_granted(last) || self.wait(last, deadline) {
@@ -251,7 +249,6 @@ impl<H: Home> TicketQueue<H> {
             // `ticket` first: what is granted since then makes room. Ordering: acquire, for that order.
             let first = self.ticket.load(Ordering::Acquire);
             let ahead = distance(self.grant.load(Ordering::Relaxed), first);
-            let ahead = ahead;
             assert!(
                 n <= MAX_DISTANCE && ahead <= (MAX_DISTANCE - n).cast_signed(),
                 "layby: taking {n} permits would overflow the semaphore"
@@ -285,26 +282,26 @@ impl<H: Home> TicketQueue<H> {
 
     /// Waits for `last` to be granted, near and far by turns; `false` if the deadline came first.
     #[cold]
-    fn wait(&self, last: Word, deadline: Option<Instant>) -> bool {
+    fn wait(&self, last: Word, deadline: Deadline) -> bool {
         let place = || distance(self.grant.load(Ordering::Relaxed), last);
         let ahead = usize::try_from(place()).unwrap_or(0);
         let crowded = ahead >= AWAKE_PER_CPU * cpus::count();
         // Where all who stand before it can have CPUs, it stays awake on its element, and not on `grant`.
         let roomy = ahead < cpus::count();
         let may_spin = || !crowded && place() <= 0;
-        let stay_awake = || spin_policy::look_in_line_until(deadline, || self.is_granted(last), may_spin);
-        let wait_in_table = |awake: Awake, condition: &dyn Fn() -> bool| {
-            H::table().wait_until_at(key_of(self, last), deadline, condition, awake)
+        let stay_awake = || spin_policy::spin_in_queue_until(deadline, || self.is_granted(last), may_spin);
+        let wait_in_table = |spin: SpinFirst, condition: &dyn Fn() -> bool| {
+            H::table().wait_until_at(key_of(self, last), deadline, condition, spin)
         };
         let is_near = || self.is_granted(last) || place() < NEAR;
         if !crowded && (!roomy || is_near()) && stay_awake() {
             return true;
         }
-        let awake = if roomy { Awake::InLine } else { Awake::Not };
-        if !is_near() && !wait_in_table(awake, &is_near) {
+        let spin = if roomy { SpinFirst::WhileQueued } else { SpinFirst::No };
+        if !is_near() && !wait_in_table(spin, &is_near) {
             return false;
         }
-        stay_awake() || wait_in_table(Awake::Not, &|| self.is_granted(last))
+        stay_awake() || wait_in_table(SpinFirst::No, &|| self.is_granted(last))
     }
 
     /// Adds to `grant`, wakes whom that concerns, and passes on what fell to abandoned tickets.

@@ -25,17 +25,15 @@ use super::{
     trace::{Stamp, Trace},
 };
 use crate::counters::{self, Event};
+use crate::deadline::Deadline;
+use crate::spin_policy::{self, SpinFirst};
 use crate::sync::{
     atomic::{AtomicPtr, AtomicU32, Ordering},
     cell::UnsafeCell,
     const_outside_models,
 };
-use crate::sys::{
-    Backend, deadline,
-    spin_policy::{self, Awake},
-};
+use crate::sys::Backend;
 use core::ptr;
-use std::time::Instant;
 
 const WAITING: u32 = 0;
 const SLEEPING: u32 = 1;
@@ -117,8 +115,8 @@ impl Element {
     /// if it may.
     ///
     /// Only the owner calls it, and only while the element is on a chain or in somebody's hands.
-    pub(super) fn wait<B: Backend>(&self, deadline: Option<Instant>, awake: Awake) -> bool {
-        if spin_policy::look_until(awake, deadline, || self.is_notified()) {
+    pub(super) fn wait<B: Backend>(&self, deadline: Deadline, spin: SpinFirst) -> bool {
+        if spin_policy::spin_until(spin, deadline, || self.is_notified()) {
             return true;
         }
         self.trace.stamp();
@@ -128,11 +126,11 @@ impl Element {
             return true;
         }
         loop {
-            B::wait(&self.gate, SLEEPING, deadline);
+            B::wait(&self.gate, SLEEPING, deadline.instant());
             if self.is_notified() {
                 return true;
             }
-            if deadline::passed(deadline) {
+            if deadline.has_passed() {
                 // If this comes first, the notifier will find WAITING and spare the system call. If the notifier came
                 // first, the wake-up counts and the timeout does not.
                 let refused = Ordering::Acquire;

@@ -1,5 +1,6 @@
 //! What a waiter waits on: an address, or an address and a ticket. Pure arithmetic.
 
+use crate::sync::IN_A_MODEL;
 use core::{fmt, ops::RangeInclusive};
 
 /// A location, or a location and a ticket: what waiters wait on and notifiers notify.
@@ -88,7 +89,7 @@ impl Key {
         let address = self.address as u32;
         match self.kind {
             // A model must do the same in every execution, wherever the allocator puts things.
-            Kind::Address if cfg!(layby_model) => 0,
+            Kind::Address if IN_A_MODEL => 0,
             Kind::Address => mix32a(if address == 0 { STAND_IN_FOR_NULL } else { address }),
             Kind::Ticket(ticket) => twa_hash(address, ticket as u32),
         }

@@ -34,8 +34,10 @@ use super::{
     trace::Stamp,
 };
 use crate::counters::{self, Event};
+use crate::deadline::Deadline;
+use crate::spin_policy::SpinFirst;
 use crate::sync::{const_outside_models, fence_after_publish, world_thread_local};
-use crate::sys::{Backend, Native, deadline, fork, process_exit, spin_policy::Awake};
+use crate::sys::{Backend, Native, fork::Birth, process_exit};
 use core::{cell::Cell, fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
 
@@ -57,9 +59,9 @@ struct Place {
     key: Key,
     /// Whether it was published in the loop form, whose caller then checked its condition.
     in_loop: bool,
-    generation: u32,
+    born: Birth,
     /// [`withdraw`] for the backend of the slot's table.
-    withdraw: fn(&Slot, &Element, u32),
+    withdraw: fn(&Slot, &Element, Birth),
 }
 
 world_thread_local! {
@@ -75,16 +77,15 @@ impl Local {
 
     /// Whether the element is published on this slot for this key: on its chain, or notified since.
     fn is_at(&self, slot: &Slot, key: Key) -> bool {
-        self.place.get().is_some_and(|place| {
-            let of_this_process = place.generation == fork::generation();
-            ptr::eq(place.slot, slot) && (place.key == key) && of_this_process
-        })
+        self.place
+            .get()
+            .is_some_and(|place| ptr::eq(place.slot, slot) && place.key == key && place.born.is_of_this_process())
     }
 
     /// Gets the element off whatever chain it is on.
     fn settle(&self) {
         if let Some(place) = self.place.take() {
-            (place.withdraw)(place.slot, &self.element, place.generation);
+            (place.withdraw)(place.slot, &self.element, place.born);
         }
     }
 
@@ -97,7 +98,7 @@ impl Local {
         self.settle();
         // SAFETY: we are the owner, and `settle` has got the element off its chain.
         unsafe { self.element.rearm(Label { key, selectable: false }) };
-        self.place.set(Some(Place { slot, key, in_loop, generation: fork::generation(), withdraw: withdraw::<B> }));
+        self.place.set(Some(Place { slot, key, in_loop, born: Birth::now(), withdraw: withdraw::<B> }));
         self.publications.set(self.publications.get() + 1);
         // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor gets it off
         // before its memory goes.
@@ -106,10 +107,10 @@ impl Local {
     }
 
     /// Waits on the published element.
-    fn wait<B: Backend>(&self, deadline: Option<Instant>) -> WaitOutcome {
+    fn wait<B: Backend>(&self, deadline: Deadline) -> WaitOutcome {
         counters::count(Event::Wait);
         self.element.trace.attend();
-        let notified = self.element.wait::<B>(deadline, Awake::Alone);
+        let notified = self.element.wait::<B>(deadline, SpinFirst::Briefly);
         self.element.trace.leave();
         if notified {
             self.place.set(None);
@@ -138,23 +139,23 @@ impl<B: Backend> WaitTable<B> {
     /// between the two may use up the wake-up that the check has just missed; the closure forms and [`Armed`] have no such
     /// gap.
     pub fn location_wait(&'static self, key: impl Into<Key>) {
-        self.location_wait_at(key.into(), None);
+        self.location_wait_at(key.into(), Deadline::NEVER);
     }
 
     /// As [`location_wait`](Self::location_wait), until `deadline` at the latest. [`Woken`](WaitOutcome::Woken) means:
     /// check the condition again.
     pub fn location_wait_deadline(&'static self, key: impl Into<Key>, deadline: Instant) -> WaitOutcome {
-        self.location_wait_at(key.into(), Some(deadline))
+        self.location_wait_at(key.into(), Deadline::at(deadline))
     }
 
-    fn location_wait_at(&'static self, key: Key, deadline: Option<Instant>) -> WaitOutcome {
+    fn location_wait_at(&'static self, key: Key, deadline: Deadline) -> WaitOutcome {
         let slot = self.enter(key);
         LOCAL
             .try_with(|local| {
                 if local.is_at(slot, key) && local.is_checked() {
                     return local.wait::<B>(deadline);
                 }
-                if deadline::passed(deadline) {
+                if deadline.has_passed() {
                     return WaitOutcome::TimedOut;
                 }
                 local.publish::<B>(slot, key, true);
@@ -184,17 +185,12 @@ impl<B: Backend> WaitTable<B> {
     }
 
     /// Waits for a short time by an element on the stack.
-    fn poll(&self, key: Key, deadline: Option<Instant>) -> WaitOutcome {
-        let soon = deadline::after(POLL);
-        let until = match deadline {
-            Some(at) => soon.map(|soon| soon.min(at)),
-            None => soon,
-        };
+    fn poll(&self, key: Key, deadline: Deadline) -> WaitOutcome {
+        let until = deadline.or_sooner(Deadline::after(POLL));
         let label = Label { key, selectable: false };
-        let wait = |element: &Published<'_, B>| element.wait(until, Awake::Alone);
+        let wait = |element: &Published<'_, B>| element.wait(until, SpinFirst::Briefly);
         let ((), notified) = published(self.enter(key), label, Stamp::NONE, wait);
-        let notified = notified;
-        if !notified && deadline::passed(deadline) { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
+        if !notified && deadline.has_passed() { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 }
 
@@ -234,15 +230,15 @@ pub struct Armed<B: Backend = Native> {
 impl<B: Backend> Armed<B> {
     /// Waits for a wake-up of the key since it was armed. May return early.
     pub fn wait(self) {
-        self.wait_at(None);
+        self.wait_at(Deadline::NEVER);
     }
 
     /// As [`wait`](Self::wait), until `deadline` at the latest.
     pub fn wait_deadline(self, deadline: Instant) -> WaitOutcome {
-        self.wait_at(Some(deadline))
+        self.wait_at(Deadline::at(deadline))
     }
 
-    fn wait_at(&self, deadline: Option<Instant>) -> WaitOutcome {
+    fn wait_at(&self, deadline: Deadline) -> WaitOutcome {
         let Some(publication) = self.publication else {
             return self.table.poll(self.key, deadline);
         };

@@ -9,14 +9,15 @@ use super::{
     trace::Stamp,
 };
 use crate::counters::{self, Event};
-use crate::sync::{fence_after_publish, hint};
-use crate::sys::{Backend, fork, spin_policy::Awake};
+use crate::deadline::Deadline;
+use crate::spin_policy::SpinFirst;
+use crate::sync::{IN_A_MODEL, fence_after_publish, hint};
+use crate::sys::{Backend, fork::Birth};
 use core::{cell::Cell, marker::PhantomData};
-use std::time::Instant;
 
 /// How often a thread that finds a picker at work looks again before it asks for a flush. Arbitrary: a picker holds a
 /// chain for about as many instructions as the chain has elements.
-const PATIENCE: u32 = if cfg!(layby_model) { 1 } else { 100 };
+const PATIENCE: u32 = if IN_A_MODEL { 1 } else { 100 };
 
 /// Publishes an element, runs `during`, and gets the element off its chain again, also when `during` panics. `since` says
 /// when the wait first slept, if it has published before.
@@ -34,7 +35,7 @@ pub(super) fn published<B: Backend, R>(
         slot,
         label,
         element: &element,
-        generation: fork::generation(),
+        born: Birth::now(),
         waited: Cell::new(false),
         backend: PhantomData,
     };
@@ -53,18 +54,18 @@ pub(super) struct Published<'a, B: Backend> {
     slot: &'a Slot,
     label: Label,
     element: &'a Element,
-    generation: u32,
+    born: Birth,
     waited: Cell<bool>,
     backend: PhantomData<B>,
 }
 
 impl<B: Backend> Published<'_, B> {
     /// Waits until notified or until the deadline has passed. Returns at once in the child of a fork.
-    pub(super) fn wait(&self, deadline: Option<Instant>, awake: Awake) {
-        if self.generation == fork::generation() {
+    pub(super) fn wait(&self, deadline: Deadline, spin: SpinFirst) {
+        if self.born.is_of_this_process() {
             self.waited.set(true);
             counters::count(Event::Wait);
-            self.element.wait::<B>(deadline, awake);
+            self.element.wait::<B>(deadline, spin);
         }
     }
 
@@ -76,16 +77,13 @@ impl<B: Backend> Published<'_, B> {
     /// Whether the element was chosen by a wake of one though its owner did not wait: its condition was against it, or
     /// panicked. Somebody else who waits may have been passed over for it.
     fn holds_a_strangers_wake(&self) -> bool {
-        self.label.selectable
-            && !self.waited.get()
-            && self.element.is_notified()
-            && self.generation == fork::generation()
+        self.label.selectable && !self.waited.get() && self.element.is_notified() && self.born.is_of_this_process()
     }
 }
 
 impl<B: Backend> Drop for Published<'_, B> {
     fn drop(&mut self) {
-        withdraw::<B>(self.slot, self.element, self.generation);
+        withdraw::<B>(self.slot, self.element, self.born);
         if self.holds_a_strangers_wake() {
             // No fence B: who was passed over was put back before our gate was set, and so is on the chain for us.
             wake_one_of::<B>(self.slot, self.label.key);
@@ -102,8 +100,8 @@ impl<B: Backend> Drop for Published<'_, B> {
 /// | in a notifier's hands | the gate will be set soon: wait for it |
 /// | in a picker's hands | try again; if that takes too long, ask for a flush, and wait for the gate |
 /// | of a parent process | done: its chain is not ours |
-pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u32) {
-    if generation != fork::generation() {
+pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, born: Birth) {
+    if !born.is_of_this_process() {
         return;
     }
     for _ in 0..PATIENCE {
@@ -115,19 +113,19 @@ pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, generation: u
                 let taken = picked.take(element);
                 picked.put_back::<B>();
                 if !taken {
-                    element.wait::<B>(None, Awake::Alone);
+                    element.wait::<B>(Deadline::NEVER, SpinFirst::Briefly);
                 }
                 return;
             }
             Pick::Empty => {
-                element.wait::<B>(None, Awake::Alone);
+                element.wait::<B>(Deadline::NEVER, SpinFirst::Briefly);
                 return;
             }
             Pick::Busy => hint::spin_loop(),
         }
     }
     wake_chain::<B>(slot);
-    element.wait::<B>(None, Awake::Alone);
+    element.wait::<B>(Deadline::NEVER, SpinFirst::Briefly);
 }
 
 /// Notifies every element of a slot, with the help of a picker if there is one; returns how many this call notified.

@@ -9,8 +9,10 @@ use super::{
     trace::Stamp,
 };
 use crate::counters::{self, Event};
+use crate::deadline::Deadline;
+use crate::spin_policy::SpinFirst;
 use crate::sync::{fence_before_look, fence_before_look_seqcst};
-use crate::sys::{Backend, Native, deadline, spin_policy::Awake};
+use crate::sys::{Backend, Native};
 use core::{fmt, marker::PhantomData, ops::RangeInclusive};
 use std::time::{Duration, Instant};
 
@@ -93,28 +95,28 @@ impl<B: Backend> WaitTable<B> {
     ///
     /// Whoever makes it true must then call [`wake_all`](Self::wake_all) with an equal key.
     pub fn wait_until(&self, key: impl Into<Key>, condition: impl FnMut() -> bool) {
-        self.wait_until_at(key.into(), None, condition, Awake::Alone);
+        self.wait_until_at(key.into(), Deadline::NEVER, condition, SpinFirst::Briefly);
     }
 
     /// As [`wait_until`](Self::wait_until), until `deadline` at the latest: `false` if it passed and the condition still
     /// did not hold.
     pub fn wait_until_deadline(&self, key: impl Into<Key>, deadline: Instant, condition: impl FnMut() -> bool) -> bool {
-        self.wait_until_at(key.into(), Some(deadline), condition, Awake::Alone)
+        self.wait_until_at(key.into(), Deadline::at(deadline), condition, SpinFirst::Briefly)
     }
 
     /// As [`wait_until`](Self::wait_until), for `timeout` at the longest: `false` if it passed and the condition still
     /// did not hold. A timeout too long for the clock means for ever.
     pub fn wait_until_timeout(&self, key: impl Into<Key>, timeout: Duration, condition: impl FnMut() -> bool) -> bool {
-        self.wait_until_at(key.into(), deadline::after(timeout), condition, Awake::Alone)
+        self.wait_until_at(key.into(), Deadline::after(timeout), condition, SpinFirst::Briefly)
     }
 
     /// The loop of every form with a condition. `awake` says what the caller does before it sleeps.
     pub(crate) fn wait_until_at(
         &self,
         key: Key,
-        deadline: Option<Instant>,
+        deadline: Deadline,
         mut condition: impl FnMut() -> bool,
-        awake: Awake,
+        spin: SpinFirst,
     ) -> bool {
         let label = Label { key, selectable: false };
         let mut since = Stamp::NONE;
@@ -126,7 +128,7 @@ impl<B: Backend> WaitTable<B> {
             if woken {
                 counters::count(Event::FutileWake);
             }
-            if deadline::passed(deadline) {
+            if deadline.has_passed() {
                 // It may have come true in time, since we looked.
                 return condition();
             }
@@ -134,7 +136,7 @@ impl<B: Backend> WaitTable<B> {
                 // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
                 let held = condition();
                 if !held {
-                    element.wait(deadline, awake);
+                    element.wait(deadline, spin);
                     since = element.since();
                 }
                 held
@@ -153,7 +155,7 @@ impl<B: Backend> WaitTable<B> {
     /// look at the state again after it, for its return may have used up somebody's wake-up. If `still` is false or
     /// panics, nothing is used up: a wake-up that chose the caller meanwhile goes to the next in line.
     pub fn wait_if(&self, key: impl Into<Key>, still: impl FnOnce() -> bool) {
-        self.wait_if_at(key.into(), None, Awake::Alone, still);
+        self.wait_if_at(key.into(), Deadline::NEVER, SpinFirst::Briefly, still);
     }
 
     /// As [`wait_if`](Self::wait_if), until `deadline` at the latest. A wake-up that has been used up is never reported
@@ -164,28 +166,26 @@ impl<B: Backend> WaitTable<B> {
         deadline: Instant,
         still: impl FnOnce() -> bool,
     ) -> WaitOutcome {
-        self.wait_if_at(key.into(), Some(deadline), Awake::Alone, still)
+        self.wait_if_at(key.into(), Deadline::at(deadline), SpinFirst::Briefly, still)
     }
 
     /// Both of the above. A caller that has looked for long enough itself says that it does not want to stay awake.
     pub(crate) fn wait_if_at(
         &self,
         key: Key,
-        deadline: Option<Instant>,
-        awake: Awake,
+        deadline: Deadline,
+        spin: SpinFirst,
         still: impl FnOnce() -> bool,
     ) -> WaitOutcome {
         let label = Label { key, selectable: true };
         let (waited, notified) = published::<B, _>(self.enter(key), label, Stamp::NONE, |element| {
             let waited = still();
             if waited {
-                element.wait(deadline, awake);
+                element.wait(deadline, spin);
             }
             waited
         });
-        let notified = notified;
-        let passed = deadline::passed(deadline);
-        if waited && !notified && passed { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
+        if waited && !notified && deadline.has_passed() { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 
     /// Wakes every thread that waits on `key`; returns how many waiting elements this call notified.

@@ -2,10 +2,13 @@
 //!
 //! Nothing of the protocol depends on it. The fields are atomics because the owner writes some of them while the element
 //! is published; the orders are relaxed but for the pair at the gate: the owner stamps the time, then releases by the
-//! compare-and-swap to `SLEEPING`; who reads `SLEEPING` with acquire reads the stamp. They are `core`'s in every world:
-//! a model would explore them at great cost, and find only that a report may be a moment old.
+//! compare-and-swap to `SLEEPING`; who reads `SLEEPING` with acquire reads the stamp. Models do not see them:
+//! they would explore them at great cost, and find only that a report may be a moment old.
+use crate::sync::{
+    atomic::Ordering,
+    unchecked_atomic::{AtomicBool, AtomicUsize},
+};
 use crate::sys::{clock, thread_id};
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 
 /// When a wait first slept, by [`clock::millis`]; 0 if it has not, or there is no clock.

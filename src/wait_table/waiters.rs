@@ -78,7 +78,7 @@ use super::{
     pop_stack::{Pick, Picked, Slot},
     trace::Stamp,
 };
-use crate::sync::{hint, thread};
+use crate::sync::{IN_A_MODEL, hint, thread};
 use crate::sys::{Backend, signal, stderr::Stderr, thread_id};
 use core::{fmt, ops::Deref, time::Duration};
 
@@ -86,7 +86,7 @@ use core::{fmt, ops::Deref, time::Duration};
 const BATCH: usize = 16;
 
 /// How often a report looks at a slot that another picker holds, and from when on it lets others run between. Arbitrary.
-const LOOKS: u32 = if cfg!(layby_model) { 1 } else { 200 };
+const LOOKS: u32 = if IN_A_MODEL { 1 } else { 200 };
 const SPINNING_LOOKS: u32 = 100;
 
 /// What a waiter does.
