@@ -180,8 +180,8 @@ impl<H: Home> TicketQueue<H> {
     #[inline(always)]
     fn look_after(&self, ticket: Word) {
         fence_before_look_seqcst();
-        let look = |ticket: Word| H::look(key_of(self, ticket).hash());
-        if look(ticket) | look(ticket.wrapping_add(STAGED)) | H::table().alerts() != 0 {
+        let look = |ticket: Word| H::is_occupied(key_of(self, ticket).hash());
+        if look(ticket) | look(ticket.wrapping_add(STAGED)) | (H::table().alerts() != 0) {
             self.after_grant(ticket, 1);
         }
     }
@@ -347,7 +347,7 @@ fn wake<H: Home>(line: *const TicketQueue<H>, first: Word, n: Word) {
     let last = first.wrapping_add(n - 1);
     let staged = key_of(line, last.wrapping_add(STAGED));
     // Looked for before anybody is woken: a holder that is back in line before this thread goes on must not be disturbed.
-    let stages = cpus::count() > 1 && H::look(staged.hash()) != 0;
+    let stages = cpus::count() > 1 && H::is_occupied(staged.hash());
     let slots = H::table().slots();
     let looks = n.min(Word::try_from(slots).unwrap_or(Word::MAX));
     for offset in 0..looks {

@@ -29,10 +29,10 @@ impl<const N: usize> Slots<N> {
         Self([const { Slot::new() }; N])
     }
 
-    /// The notifier's look, in a static of known size: no load but that of the slot.
+    /// The notifier's peek, in a static of known size: no load but that of the slot.
     #[inline(always)]
-    pub(super) fn look(&self, hash: u32) -> usize {
-        self.0[hash as usize & (N - 1)].look()
+    pub(super) fn is_occupied(&self, hash: u32) -> bool {
+        self.0[hash as usize & (N - 1)].is_occupied()
     }
 }
 

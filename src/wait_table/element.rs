@@ -28,6 +28,7 @@ use crate::counters::{self, Event};
 use crate::deadline::Deadline;
 use crate::spin_policy::{self, SpinFirst};
 use crate::sync::{
+    IN_A_MODEL,
     atomic::{AtomicPtr, AtomicU32, Ordering},
     cell::UnsafeCell,
     const_outside_models,
@@ -49,7 +50,7 @@ pub(super) struct Label {
 }
 
 /// One waiting thread. Aligned as in the paper: the spinning owner and its neighbours in memory do not disturb each
-/// other, and two low bits of its address are free. In this order: a notifier needs the gate and the link, and shall find
+/// other, and two low bits of its address are free. In this order: a notifier needs the gate and the link, and finds
 /// both on one cache line.
 #[repr(C, align(128))]
 pub(super) struct Element {
@@ -111,8 +112,8 @@ impl Element {
         self.gate.load(Ordering::Acquire) == SLEEPING
     }
 
-    /// Waits until notified (`true`) or until the deadline has passed (`false`); stays awake a little before it sleeps,
-    /// if it may.
+    /// Waits until notified (`true`) or until the deadline has passed (`false`); before it sleeps
+    /// it spins as `spin` says.
     ///
     /// Only the owner calls it, and only while the element is on a chain or in somebody's hands.
     pub(super) fn wait<B: Backend>(&self, deadline: Deadline, spin: SpinFirst) -> bool {
@@ -121,8 +122,7 @@ impl Element {
         }
         self.trace.stamp();
         // Ordering: release, for `is_asleep` alone; acquire on failure, as in `is_notified`.
-        let (asleep, refused) = (Ordering::Release, Ordering::Acquire);
-        if self.gate.compare_exchange(WAITING, SLEEPING, asleep, refused).is_err() {
+        if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Release, Ordering::Acquire).is_err() {
             return true;
         }
         loop {
@@ -132,9 +132,8 @@ impl Element {
             }
             if deadline.has_passed() {
                 // If this comes first, the notifier will find WAITING and spare the system call. If the notifier came
-                // first, the wake-up counts and the timeout does not.
-                let refused = Ordering::Acquire;
-                return self.gate.compare_exchange(SLEEPING, WAITING, Ordering::Relaxed, refused).is_err();
+                // first, the wake-up counts and the timeout does not. Ordering: acquire on failure, as in `is_notified`.
+                return self.gate.compare_exchange(SLEEPING, WAITING, Ordering::Relaxed, Ordering::Acquire).is_err();
             }
         }
     }
@@ -151,11 +150,10 @@ impl Element {
         // SAFETY: an element in somebody's hands is alive (by invariant I2).
         let gate = unsafe { &raw const (*element).gate };
         // Ordering: release; matches the acquire of the owner. Whatever we read of the element we have read.
-        let order = Ordering::Release;
         // SAFETY: as above; the element is alive until the swap has taken place.
-        let before = unsafe { (*gate).swap(NOTIFIED, order) };
+        let before = unsafe { (*gate).swap(NOTIFIED, Ordering::Release) };
         counters::count(Event::Wake);
-        if cfg!(any(debug_assertions, layby_model)) {
+        if cfg!(debug_assertions) || IN_A_MODEL {
             assert_ne!(before, NOTIFIED, "an element was notified twice");
         }
         if before == SLEEPING {

@@ -44,12 +44,11 @@ pub trait Home: Send + Sync + 'static {
     /// The table, the same one at every call.
     fn table() -> &'static WaitTable<Self::Backend>;
 
-    /// The notifier's look at the slot of a key with this hash: not 0 if somebody may wait there. For a home that can do
-    /// it faster than its table.
+    /// The notifier's peek at the slot of a key with this hash, for a home that can do it faster than its table.
     #[doc(hidden)]
     #[inline(always)]
-    fn look(hash: u32) -> usize {
-        Self::table().look(hash)
+    fn is_occupied(hash: u32) -> bool {
+        Self::table().is_occupied(hash)
     }
 }
 
@@ -69,8 +68,8 @@ impl Home for Global {
     /// where the slots are and how many.
     #[cfg(not(layby_model))]
     #[inline(always)]
-    fn look(hash: u32) -> usize {
-        SLOTS.look(hash)
+    fn is_occupied(hash: u32) -> bool {
+        SLOTS.is_occupied(hash)
     }
 }
 
@@ -117,16 +116,14 @@ pub fn location_wait_deadline(key: impl Into<Key>, deadline: Instant) -> WaitOut
 /// [`WaitTable::wake_all`].
 #[inline]
 pub fn location_wake_all(key: impl Into<Key>) -> usize {
-    fence_before_look();
-    wake_looked_at(key.into().hash())
+    global().wake_all_by(key.into(), fence_before_look, Global::is_occupied)
 }
 
 /// As [`location_wake_all`] without its fence, for callers that changed the condition by a `SeqCst` store or
 /// read-modify-write. See [`WaitTable::wake_all_seqcst`].
 #[inline]
 pub fn location_wake_all_seqcst(key: impl Into<Key>) -> usize {
-    fence_before_look_seqcst();
-    wake_looked_at(key.into().hash())
+    global().wake_all_by(key.into(), fence_before_look_seqcst, Global::is_occupied)
 }
 
 /// Waits until `condition` holds. See [`WaitTable::wait_until`].
@@ -170,9 +167,4 @@ pub fn wait_until_timeout(key: impl Into<Key>, timeout: Duration, condition: imp
 /// Arms the calling thread for `key`: check the condition, then [wait](Armed::wait). See [`Armed`].
 pub fn arm(key: impl Into<Key>) -> Armed {
     global().arm(key)
-}
-
-#[inline(always)]
-fn wake_looked_at(hash: u32) -> usize {
-    if Global::look(hash) == 0 { 0 } else { global().wake_waiters(hash) }
 }

@@ -30,7 +30,7 @@ use super::{
     Key, WaitOutcome, WaitTable,
     element::{Element, Label},
     pop_stack::Slot,
-    publication::{Published, published, withdraw},
+    publication::{Published, with_published, withdraw},
     trace::Stamp,
 };
 use crate::counters::{self, Event};
@@ -189,7 +189,7 @@ impl<B: Backend> WaitTable<B> {
         let until = deadline.or_sooner(Deadline::after(POLL));
         let label = Label { key, selectable: false };
         let wait = |element: &Published<'_, B>| element.wait(until, SpinFirst::Briefly);
-        let ((), notified) = published(self.enter(key), label, Stamp::NONE, wait);
+        let ((), notified) = with_published(self.enter(key), label, Stamp::NONE, wait);
         if !notified && deadline.has_passed() { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 }

@@ -68,6 +68,7 @@ mod publication;
 mod table;
 mod trace;
 mod waiters;
+mod wake;
 
 #[cfg(not(layby_model))]
 pub use bank::Slots;

@@ -28,13 +28,13 @@
 //! detach: e is in its hands
 //!                                     make y's condition true
 //!                                     slot is empty: nobody waits
-//! e is not of key x: push e back                                     sleeps for ever
+//! e is not of key x: push e back                                     sleeps forever
 //! ```
 //!
 //! With the flag the notifier sees `PICKED` and leaves `FLUSH`; the picker cannot put back without seeing it, for it is
 //! in the very word that it must compare-and-swap. If the notifier comes after the put-back, it sees `e` on the chain.
 //!
-//! Notifiers do not wait for a picker, nor a picker for anybody. `PICKED` is cleared only by whom it belongs to, so the
+//! Notifiers do not wait for a picker, nor a picker for anybody. `PICKED` is cleared only by the picker that set it, so the
 //! put-back has no ABA problem. The paper's first way out of a mis-queue, to undo one's push by a compare-and-swap of
 //! the head, would have one: a picker may put the element back on other elements than those it was pushed on.
 
@@ -43,11 +43,16 @@
 use super::Key;
 use super::element::{Element, Label};
 use crate::sync::{
+    IN_A_MODEL,
     atomic::{AtomicPtr, Ordering},
     const_outside_models,
 };
 use crate::sys::Backend;
 use core::{marker::PhantomData, ptr};
+
+/// How often a thread that finds a picker at work tries again before it asks for a flush. Arbitrary: a picker holds a chain
+/// for about as many instructions as the chain has elements.
+pub(super) const PICK_ATTEMPTS: u32 = if IN_A_MODEL { 1 } else { 100 };
 
 const PICKED: usize = 1;
 const FLUSH: usize = 2;
@@ -88,12 +93,12 @@ impl Slot {
         }
     }
 
-    /// The notifier's look: 0 if the slot is empty. Whoever calls it has put fence B, or a `SeqCst` change of the
+    /// The notifier's peek: whether anybody may wait here. The caller has put fence B, or a `SeqCst` change of the
     /// condition, before it.
     #[inline]
-    pub(super) fn look(&self) -> usize {
+    pub(super) fn is_occupied(&self) -> bool {
         // Ordering: SeqCst, for the notifier that has no fence of its own; see `sync::fence_before_look_seqcst`.
-        self.head.load(Ordering::SeqCst).addr()
+        !self.head.load(Ordering::SeqCst).is_null()
     }
 
     /// Forgets all elements: those of a parent process, which do not exist in this one.
@@ -112,12 +117,11 @@ impl Slot {
         // Ordering: release; matches the acquire in `detach_all` and `try_pick`: the element's fields are visible to
         // whoever takes it, those of the elements below too (a read-modify-write continues their release sequence).
         // That a notifier without a fence of its own sees the element is fence A's work, which follows (ci/litmus.py).
-        let order = Ordering::Release;
         loop {
             // Ordering: relaxed; released by the compare-and-swap.
             element.succ.store(seen.top(), Ordering::Relaxed);
             let ours = seen.with_top(element);
-            match self.head.compare_exchange_weak(seen.0, ours.0, order, Ordering::Relaxed) {
+            match self.head.compare_exchange_weak(seen.0, ours.0, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => seen = Head(now),
             }
@@ -128,17 +132,13 @@ impl Slot {
     pub(super) fn detach_all(&self) -> Chain {
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         loop {
-            let left = match seen.has(PICKED) {
-                true => Head::flagged(PICKED | FLUSH),
-                false => Head::EMPTY,
-            };
+            let left = if seen.has(PICKED) { Head::flagged(PICKED | FLUSH) } else { Head::EMPTY };
             if seen == left {
                 return Chain::EMPTY;
             }
             // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: that whoever is
             // woken sees the notifier's change is the business of fences A and B, also when a picker does the waking.
-            let order = Ordering::Acquire;
-            match self.head.compare_exchange_weak(seen.0, left.0, order, Ordering::Relaxed) {
+            match self.head.compare_exchange_weak(seen.0, left.0, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(taken) => return Chain { top: Head(taken).top() },
                 Err(now) => seen = Head(now),
             }
@@ -156,12 +156,24 @@ impl Slot {
                 return Pick::Empty;
             }
             // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: the flag says all.
-            let order = Ordering::Acquire;
-            match self.head.compare_exchange_weak(seen.0, Head::flagged(PICKED).0, order, Ordering::Relaxed) {
+            let picked = Head::flagged(PICKED);
+            match self.head.compare_exchange_weak(seen.0, picked.0, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(taken) => return Pick::Got(Picked { slot: self, chain: Chain { top: Head(taken).top() } }),
                 Err(now) => seen = Head(now),
             }
         }
+    }
+
+    /// Tries to pick up to `attempts` times, while another picker is at work; calls `pause` after each that failed, with its
+    /// number.
+    pub(super) fn pick_patiently(&self, attempts: u32, pause: impl Fn(u32)) -> Pick<'_> {
+        for attempt in 0..attempts {
+            match self.try_pick() {
+                Pick::Busy => pause(attempt),
+                found => return found,
+            }
+        }
+        Pick::Busy
     }
 }
 
@@ -195,7 +207,7 @@ impl Picked<'_> {
         let oldest: *const Element = self
             .chain
             .iter()
-            .filter(|element| label_in_hand(element).is_some_and(|label| is_of_key(label) && (label.selectable)))
+            .filter(|element| label_in_hand(element).is_some_and(|label| is_of_key(label) && label.selectable))
             .last()
             .map_or(ptr::null(), ptr::from_ref);
         self.take_if(|element| {
@@ -231,8 +243,7 @@ impl Picked<'_> {
             let seen = Head(head.load(Ordering::Relaxed));
             if seen.has(FLUSH) {
                 // Ordering: acquire; matches the release in `push`. Nothing to release: what we hold goes by its gates.
-                let order = Ordering::Acquire;
-                let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), order)).top() };
+                let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), Ordering::Acquire)).top() };
                 newcomers.notify_all::<B>();
                 self.chain.take().notify_all::<B>();
                 return;
@@ -382,7 +393,7 @@ mod tests {
     use super::*;
     use crate::sys::Native;
 
-    /// Who came while a picker was at work is younger than those in its hands.
+    /// Elements that came while a picker was at work are younger than those in its hands.
     #[test]
     fn newcomers_go_on_top() {
         let slot = Slot::new();

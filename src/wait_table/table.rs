@@ -1,12 +1,13 @@
-//! The table: keys to slots, and the wait and wake loops, each written once.
+//! The table: keys to slots, the loops of the closure forms, and the wakes.
 
 use super::{
     Key, WaitOutcome,
     bank::{Bank, State},
     element::Label,
     pop_stack::Slot,
-    publication::{published, wake_chain, wake_one_of, wake_those},
+    publication::with_published,
     trace::Stamp,
+    wake::{wake_chain, wake_one_of, wake_those},
 };
 use crate::counters::{self, Event};
 use crate::deadline::Deadline;
@@ -132,7 +133,7 @@ impl<B: Backend> WaitTable<B> {
                 // It may have come true in time, since we looked.
                 return condition();
             }
-            let (held, notified) = published::<B, _>(self.enter(key), label, since, |element| {
+            let (held, notified) = with_published::<B, _>(self.enter(key), label, since, |element| {
                 // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
                 let held = condition();
                 if !held {
@@ -178,7 +179,7 @@ impl<B: Backend> WaitTable<B> {
         still: impl FnOnce() -> bool,
     ) -> WaitOutcome {
         let label = Label { key, selectable: true };
-        let (waited, notified) = published::<B, _>(self.enter(key), label, Stamp::NONE, |element| {
+        let (waited, notified) = with_published::<B, _>(self.enter(key), label, Stamp::NONE, |element| {
             let waited = still();
             if waited {
                 element.wait(deadline, spin);
@@ -198,16 +199,14 @@ impl<B: Backend> WaitTable<B> {
     /// [`Park`](crate::sys::Park), if somebody sleeps).
     #[inline]
     pub fn wake_all(&self, key: impl Into<Key>) -> usize {
-        fence_before_look();
-        self.wake_slot(key.into().hash())
+        self.wake_all_by(key.into(), fence_before_look, |hash| self.is_occupied(hash))
     }
 
     /// As [`wake_all`](Self::wake_all) without its fence, for callers that changed the condition by a `SeqCst` store or
     /// read-modify-write. With a weaker change a wake-up can be lost.
     #[inline]
     pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
-        fence_before_look_seqcst();
-        self.wake_slot(key.into().hash())
+        self.wake_all_by(key.into(), fence_before_look_seqcst, |hash| self.is_occupied(hash))
     }
 
     /// Wakes every thread that waits on the [key](Key::ticket) of one of `tickets` at `location`; returns how many
@@ -222,33 +221,41 @@ impl<B: Backend> WaitTable<B> {
         if more_than_slots {
             return self.wake_among_all(location, &tickets);
         }
-        // All looks first, folded into one branch: most often nobody waits.
+        // All peeks first, folded into one branch: most often nobody waits.
         let hash = |ticket| Key::ticket_at(location, ticket).hash();
-        let someone = tickets.clone().fold(0, |seen, ticket| seen | self.look(hash(ticket)));
-        if someone == 0 { 0 } else { tickets.map(|ticket| self.wake_slot(hash(ticket))).sum() }
+        let anyone = tickets.clone().fold(false, |seen, ticket| seen | self.is_occupied(hash(ticket)));
+        if anyone { tickets.map(|ticket| self.wake_if_occupied(hash(ticket))).sum() } else { 0 }
     }
 
     #[cold]
     fn wake_among_all<T: ?Sized>(&self, location: *const T, tickets: &RangeInclusive<u64>) -> usize {
-        let occupied = self.occupied_slots();
-        occupied.map(|(_, slot)| wake_those::<B>(slot, |key| key.is_among(location, tickets))).sum()
+        self.occupied_slots().map(|(_, slot)| wake_those::<B>(slot, |key| key.is_among(location, tickets))).sum()
     }
 
     /// The slots where somebody may wait, and their numbers.
     pub(super) fn occupied_slots(&self) -> impl Iterator<Item = (usize, &Slot)> {
         let slots = self.bank.slots().iter().enumerate();
-        slots.filter(|(_, slot)| slot.look() != 0 && self.state.is_current())
+        slots.filter(|(_, slot)| slot.is_occupied() && self.state.is_current())
+    }
+
+    /// Every wake of a key in all its forms: the fence, then the peek, then, if the slot is occupied, the wake. A
+    /// [`Home`](super::Home) may have a faster peek than its table.
+    #[inline(always)]
+    pub(crate) fn wake_all_by(&self, key: Key, fence: impl FnOnce(), is_occupied: impl FnOnce(u32) -> bool) -> usize {
+        let hash = key.hash();
+        fence();
+        if is_occupied(hash) { self.wake_if_current(hash) } else { 0 }
     }
 
     #[inline(always)]
-    fn wake_slot(&self, hash: u32) -> usize {
-        if self.look(hash) == 0 { 0 } else { self.wake_waiters(hash) }
+    fn wake_if_occupied(&self, hash: u32) -> usize {
+        if self.is_occupied(hash) { self.wake_if_current(hash) } else { 0 }
     }
 
-    /// The notifier's look.
+    /// The notifier's peek at the slot of a key with this hash.
     #[inline(always)]
-    pub(super) fn look(&self, hash: u32) -> usize {
-        self.slot(hash).look()
+    pub(super) fn is_occupied(&self, hash: u32) -> bool {
+        self.slot(hash).is_occupied()
     }
 
     /// See [`raise_alert`](Self::raise_alert).
@@ -270,7 +277,7 @@ impl<B: Backend> WaitTable<B> {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn wake_waiters(&self, hash: u32) -> usize {
+    fn wake_if_current(&self, hash: u32) -> usize {
         if self.state.is_current() { wake_chain::<B>(self.slot(hash)) } else { 0 }
     }
 
@@ -283,7 +290,7 @@ impl<B: Backend> WaitTable<B> {
         let key = key.into();
         fence_before_look();
         let slot = self.slot(key.hash());
-        if slot.look() == 0 || !self.state.is_current() { 0 } else { wake_one_of::<B>(slot, key) }
+        if slot.is_occupied() && self.state.is_current() { wake_one_of::<B>(slot, key) } else { 0 }
     }
 }
 
@@ -295,7 +302,7 @@ impl<B: Backend> Default for WaitTable<B> {
 
 impl<B: Backend> fmt::Debug for WaitTable<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let occupied = self.bank.slots().iter().filter(|slot| slot.look() != 0).count();
+        let occupied = self.bank.slots().iter().filter(|slot| slot.is_occupied()).count();
         f.debug_struct("WaitTable")
             .field("backend", &B::NAME)
             .field("slots", &self.slots())

@@ -85,9 +85,10 @@ use core::{fmt, ops::Deref, time::Duration};
 /// How many waiters are copied at a time. Arbitrary: less than 1 KiB, for the stack of a signal handler.
 const BATCH: usize = 16;
 
-/// How often a report looks at a slot that another picker holds, and from when on it lets others run between. Arbitrary.
-const LOOKS: u32 = if IN_A_MODEL { 1 } else { 200 };
-const SPINNING_LOOKS: u32 = 100;
+/// How often a report tries a slot that another picker holds, and after how many attempts it lets others run between.
+/// Arbitrary.
+const ATTEMPTS: u32 = if IN_A_MODEL { 1 } else { 200 };
+const ATTEMPTS_WITHOUT_YIELD: u32 = 100;
 
 /// What a waiter does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -301,7 +302,8 @@ fn sight<B: Backend>(slot: &Slot, mut see: impl FnMut(Sighting)) -> bool {
     let mut rounds_left = None;
     loop {
         let mut batch = [None; BATCH];
-        let picked = match pick_patiently(slot) {
+        let pause = |attempt| if attempt < ATTEMPTS_WITHOUT_YIELD { hint::spin_loop() } else { thread::yield_now() };
+        let picked = match slot.pick_patiently(ATTEMPTS, pause) {
             Pick::Got(picked) => picked,
             Pick::Empty => return true,
             Pick::Busy => return false,
@@ -355,18 +357,6 @@ fn copy(picked: &Picked<'_>, seen: &mut usize, batch: &mut [Option<Sighting>]) -
     unseen.saturating_sub(batch.len())
 }
 
-/// Picks a slot, and looks again for a while if another picker holds it.
-fn pick_patiently(slot: &Slot) -> Pick<'_> {
-    for look in 0..LOOKS {
-        match slot.try_pick() {
-            Pick::Busy if look < SPINNING_LOOKS => hint::spin_loop(),
-            Pick::Busy => thread::yield_now(),
-            seen => return seen,
-        }
-    }
-    Pick::Busy
-}
-
 /// Who waits in [the global table](global()): for a semaphore, mutex or eventcount that has no table of its own, or on an
 /// address. See [`WaitTable::waiters`].
 pub fn waiters() -> Waiters {
@@ -410,7 +400,7 @@ pub fn dump_waiters_on_signal(signal: i32) -> std::io::Result<()> {
 
 #[cfg(all(test, not(layby_model)))]
 mod tests {
-    use super::super::publication::published;
+    use super::super::publication::with_published;
     use super::*;
     use crate::sys::Native;
 
@@ -419,7 +409,7 @@ mod tests {
     fn a_report_does_not_wait_for_a_picker() {
         let slot = Slot::new();
         let label = Label { key: Key::address(&slot), selectable: false };
-        published::<Native, _>(&slot, label, Stamp::NONE, |_| {
+        with_published::<Native, _>(&slot, label, Stamp::NONE, |_| {
             let Pick::Got(picked) = slot.try_pick() else { unreachable!("nobody else is here") };
             assert!(!sight::<Native>(&slot, |_| unreachable!("it is in our hands")), "it could not be looked at");
             picked.put_back::<Native>();
