@@ -88,7 +88,7 @@ def waits_and_wakes():
     for name, change in [('store', store('x', 1, 'SeqCst')), ('update', update('x', add(), 'SeqCst'))]:
         yield (f'wake_after_a_seqcst_{name}', x0, [publish() + [load('x', 'Relaxed')], [change, look()]],
                lambda r: r[0, 2] == 0 and r[1, 1] == 0, PUSH_IS_SPARE)
-    # T2 of src/line/mod.rs, EventCount::await_at_least against advance and close, the listings' takes against posts.
+    # T2 of src/line/mod.rs, EventCount::wait_at_least against advance and close, the listings' takes against posts.
     for name, change, check in [
         ('conservative_post', update('x', add(), o('relaxed_conservative_grant')), 'relaxed_is_granted'),
         ('hand_over', store('x', 1, o('relaxed_hand_over')), 'relaxed_is_granted'),

@@ -148,7 +148,7 @@ fn the_seed_decides_everything() {
 /// What one who waits in a table of known place does: waits for its value, far from all others' time.
 fn wait_for_values<H: Home>(count: &EventCount<H>, first: u64, waiters: u64) -> Vec<Box<dyn FnOnce() + Send + '_>> {
     (first..first + waiters)
-        .map(|value| Box::new(move || assert!(count.await_at_least(value) >= value)) as Box<dyn FnOnce() + Send>)
+        .map(|value| Box::new(move || assert!(count.wait_at_least(value) >= value)) as Box<dyn FnOnce() + Send>)
         .collect()
 }
 
@@ -256,8 +256,8 @@ fn wakes_in_unison<A: Home, B: Home>(ahead: u64) -> u64 {
     assert_eq!(std::ptr::from_ref(b).addr() - std::ptr::from_ref(a).addr(), 240);
     b.advance_by(ahead);
     let threads: Vec<Box<dyn FnOnce() + Send + '_>> = vec![
-        Box::new(|| (1..=ROUNDS).for_each(|round| assert!(a.await_at_least(round) >= round))),
-        Box::new(|| (1..=ROUNDS).for_each(|round| assert!(b.await_at_least(ahead + round) > ahead))),
+        Box::new(|| (1..=ROUNDS).for_each(|round| assert!(a.wait_at_least(round) >= round))),
+        Box::new(|| (1..=ROUNDS).for_each(|round| assert!(b.wait_at_least(ahead + round) > ahead))),
         Box::new(|| {
             for _ in 0..ROUNDS {
                 coherence::work(ALL_SLEEP);
@@ -291,7 +291,7 @@ fn sleepers_cost_nothing_and_a_wake_up_has_its_price() {
     let (posted_at, woken_at) = (OnceLock::new(), OnceLock::new());
     let threads: Vec<Box<dyn FnOnce() + Send + '_>> = vec![
         Box::new(|| {
-            count.0.await_at_least(1);
+            count.0.wait_at_least(1);
             woken_at.set(coherence::cycles()).unwrap();
         }),
         Box::new(|| {

@@ -159,7 +159,7 @@ mod counted {
             for value in 1..=WAITERS {
                 let (count, gone) = (&count, &gone);
                 s.spawn(move || {
-                    count.await_at_least(value);
+                    count.wait_at_least(value);
                     gone.add();
                 });
             }

@@ -45,7 +45,7 @@ fn advancing_returns_the_new_count() {
     assert_eq!(COUNT.advance_by(41), 42);
     assert_eq!(COUNT.advance_by(0), 42);
     assert_eq!(COUNT.read(), 42);
-    assert_eq!(COUNT.await_at_least(40), 42);
+    assert_eq!(COUNT.wait_at_least(40), 42);
 }
 
 /// A waiter for each of `values`, which reports its value and the count it saw.
@@ -57,7 +57,7 @@ fn waiters<'s, H: Home>(
     let (sender, reports) = mpsc::channel();
     for value in values {
         let sender = sender.clone();
-        scope.spawn(move || sender.send((value, count.await_at_least(value))).unwrap());
+        scope.spawn(move || sender.send((value, count.wait_at_least(value))).unwrap());
     }
     reports
 }
@@ -88,14 +88,14 @@ fn a_waiter_is_not_let_through_before_its_value() {
     let (early, late) = (AtomicBool::new(false), AtomicBool::new(false));
     thread::scope(|s| {
         let waiter = s.spawn(|| {
-            count.await_at_least(10);
+            count.wait_at_least(10);
             assert!(late.load(Ordering::Relaxed), "let through early: {early:?}");
         });
         for _ in 0..9 {
             count.advance();
         }
         early.store(true, Ordering::Relaxed);
-        assert!(count.await_timeout(10, Duration::from_millis(20)).is_none());
+        assert!(count.wait_at_least_timeout(10, Duration::from_millis(20)).is_none());
         assert!(!waiter.is_finished());
         late.store(true, Ordering::Relaxed);
         count.advance();
@@ -137,25 +137,25 @@ fn closing_lets_every_waiter_return_and_later_ones_too<H: Home>() {
         }
     });
     assert!(count.is_closed());
-    assert_eq!(count.await_at_least(2), 3, "reached");
-    assert_eq!(count.await_at_least(100), 3, "closed");
-    assert_eq!(count.await_timeout(100, Duration::MAX), Some(3));
+    assert_eq!(count.wait_at_least(2), 3, "reached");
+    assert_eq!(count.wait_at_least(100), 3, "closed");
+    assert_eq!(count.wait_at_least_timeout(100, Duration::MAX), Some(3));
     assert_eq!(count.advance(), 4, "a closed count can be advanced");
-    assert_eq!(count.await_deadline(100, Instant::now()), Some(4));
+    assert_eq!(count.wait_at_least_deadline(100, Instant::now()), Some(4));
     assert_eq!(format!("{count:?}"), "EventCount { count: 4, closed: true }");
 }
 
 fn a_timeout_tells_progress_from_none<H: Home>() {
     let count = EventCount::<H>::new_in();
     let deadline = Instant::now() + Duration::from_millis(5);
-    assert_eq!(count.await_deadline(1, deadline), None);
+    assert_eq!(count.wait_at_least_deadline(1, deadline), None);
     assert!(Instant::now() >= deadline);
-    assert_eq!(count.await_timeout(1, Duration::ZERO), None);
+    assert_eq!(count.wait_at_least_timeout(1, Duration::ZERO), None);
     count.advance();
-    assert_eq!(count.await_timeout(1, Duration::ZERO), Some(1));
+    assert_eq!(count.wait_at_least_timeout(1, Duration::ZERO), Some(1));
     thread::scope(|s| {
         s.spawn(|| count.advance_by(5));
-        assert_eq!(count.await_timeout(3, Duration::MAX), Some(6));
+        assert_eq!(count.wait_at_least_timeout(3, Duration::MAX), Some(6));
     });
 }
 
@@ -224,7 +224,7 @@ fn sequencer_and_count_make_a_mutex<H: Home>() {
             s.spawn(|| {
                 for _ in 0..ROUNDS {
                     let mine = tickets.ticket();
-                    assert_eq!(served.await_at_least(mine), mine, "nobody goes before the one whose turn it is");
+                    assert_eq!(served.wait_at_least(mine), mine, "nobody goes before the one whose turn it is");
                     let mut entered = inside.try_lock().expect("one at a time");
                     assert_eq!(*entered, mine);
                     *entered += 1;
@@ -248,7 +248,7 @@ fn a_waiter_may_free_the_count_at_once() {
         let waiter = thread::spawn(move || {
             // SAFETY: freed by nobody but us, when the one advance has happened.
             let count = unsafe { Box::from_raw(at(count)) };
-            assert_eq!(count.await_at_least(1), 1);
+            assert_eq!(count.wait_at_least(1), 1);
         });
         // SAFETY: alive until the advance has happened, after which it is not touched.
         unsafe { &*at(count) }.advance();

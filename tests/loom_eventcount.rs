@@ -35,11 +35,7 @@ fn model<S: Send + Sync + 'static>(preemptions: usize, new: fn() -> S, threads: 
 
 #[test]
 fn advance_against_await() {
-    model(
-        3,
-        EventCount::new,
-        &[|count| assert_eq!(count.await_at_least(1), 1), |count| assert_eq!(count.advance(), 1)],
-    );
+    model(3, EventCount::new, &[|count| assert_eq!(count.wait_at_least(1), 1), |count| assert_eq!(count.advance(), 1)]);
 }
 
 #[test]
@@ -48,10 +44,10 @@ fn two_advances_against_two_awaits() {
         2,
         EventCount::new,
         &[
-            |count| assert_eq!(count.await_at_least(2), 2),
+            |count| assert_eq!(count.wait_at_least(2), 2),
             |count| {
                 count.advance();
-                assert!(count.await_at_least(1) >= 1);
+                assert!(count.wait_at_least(1) >= 1);
             },
             |count| {
                 count.advance();
@@ -78,8 +74,8 @@ fn an_advance_by_two_against_two_awaits() {
         2,
         EventCount::new,
         &[
-            |count| assert_eq!(count.await_at_least(1), 2),
-            |count| assert_eq!(count.await_at_least(2), 2),
+            |count| assert_eq!(count.wait_at_least(1), 2),
+            |count| assert_eq!(count.wait_at_least(2), 2),
             |count| assert_eq!(count.advance_by(2), 2),
         ],
     );
@@ -92,7 +88,7 @@ fn a_wide_advance_against_await() {
         3,
         EventCount::new,
         &[
-            |count| assert_eq!(count.await_at_least(3), 6),
+            |count| assert_eq!(count.wait_at_least(3), 6),
             |count| {
                 count.advance_by(6);
             },
@@ -107,7 +103,7 @@ fn a_wide_advance_hides_no_stranger() {
         2,
         || [EventCount::new(), EventCount::new()],
         &[
-            |counts| assert_eq!(counts[0].await_at_least(1), 1),
+            |counts| assert_eq!(counts[0].wait_at_least(1), 1),
             |counts| counts[1].close(),
             |counts| {
                 counts[0].advance();
@@ -122,10 +118,10 @@ fn close_against_await() {
         3,
         EventCount::new,
         &[
-            |count| assert_eq!(count.await_at_least(1), 0),
+            |count| assert_eq!(count.wait_at_least(1), 0),
             |count| {
                 count.close();
-                assert_eq!(count.await_at_least(9), 0);
+                assert_eq!(count.wait_at_least(9), 0);
             },
         ],
     );
@@ -137,7 +133,7 @@ fn close_against_advance_and_await() {
         2,
         EventCount::new,
         &[
-            |count| assert!(count.await_at_least(2) <= 1),
+            |count| assert!(count.wait_at_least(2) <= 1),
             |count| {
                 count.advance();
             },
@@ -153,7 +149,7 @@ fn advance_against_timed_await() {
         EventCount::new,
         &[
             |count| {
-                let seen = count.await_deadline(1, Instant::now());
+                let seen = count.wait_at_least_deadline(1, Instant::now());
                 assert!(seen.is_none_or(|seen| seen == 1));
             },
             |count| {
@@ -172,7 +168,7 @@ fn write_then(change: fn(&EventCount), (count, data): &CountAndData) {
 }
 
 fn await_and_read((count, data): &CountAndData) {
-    count.await_at_least(1);
+    count.wait_at_least(1);
     assert_eq!(data.load(Ordering::Relaxed), 7);
 }
 

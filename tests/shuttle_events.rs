@@ -41,11 +41,11 @@ fn every_value_is_reached() {
         model::begin();
         let count = Arc::new(EventCount::new());
         run(&count, 12, |count, number| match number {
-            0..6 => assert!(count.await_at_least(number as u64 + 1) > number as u64),
+            0..6 => assert!(count.wait_at_least(number as u64 + 1) > number as u64),
             // By more than the model's table has slots, too.
             6 => assert!(count.advance_by(5) >= 5),
             7 | 8 => assert!(count.advance() >= 1),
-            _ => assert!(count.await_deadline(7, Instant::now()).is_none_or(|seen| seen == 7)),
+            _ => assert!(count.wait_at_least_deadline(7, Instant::now()).is_none_or(|seen| seen == 7)),
         });
         assert_eq!(count.read(), 7);
     });
@@ -59,7 +59,7 @@ fn closing_reaches_everybody() {
         run(&count, 10, |count, number| match number {
             0 => count.close(),
             1..4 => assert!(count.advance() <= 3),
-            _ => assert!(count.await_at_least(number as u64) <= 3),
+            _ => assert!(count.wait_at_least(number as u64) <= 3),
         });
     });
 }
@@ -71,7 +71,7 @@ fn tickets_are_served_in_order() {
         let shared = Arc::new((Sequencer::new(), EventCount::new()));
         run(&shared, 8, |(tickets, served), _| {
             let mine = tickets.ticket();
-            assert_eq!(served.await_at_least(mine), mine);
+            assert_eq!(served.wait_at_least(mine), mine);
             assert_eq!(served.advance(), mine + 1);
         });
     });

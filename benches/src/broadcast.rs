@@ -18,7 +18,7 @@ impl Counter for Listeners {
         self.changed.notify(usize::MAX);
     }
 
-    fn await_at_least(&self, value: u64) {
+    fn wait_at_least(&self, value: u64) {
         while self.count.load(Ordering::SeqCst) < value {
             let listener = self.changed.listen();
             if self.count.load(Ordering::SeqCst) < value {
@@ -36,7 +36,7 @@ pub fn broadcast<C: Counter>(waiters: u64, n: u64) -> Duration {
         for _ in 0..waiters {
             scope.spawn(|| {
                 for round in 0..=n {
-                    start.await_at_least(round + 1);
+                    start.wait_at_least(round + 1);
                     back.advance();
                 }
             });
@@ -45,7 +45,7 @@ pub fn broadcast<C: Counter>(waiters: u64, n: u64) -> Duration {
         let mut round = || {
             start.advance();
             rounds += 1;
-            back.await_at_least(rounds * waiters);
+            back.wait_at_least(rounds * waiters);
         };
         // Once before the clock starts, so that all are there.
         round();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// A counter that can be waited on.
 pub trait Counter: Default + Send + Sync + 'static {
     fn advance(&self);
-    fn await_at_least(&self, value: u64);
+    fn wait_at_least(&self, value: u64);
 }
 
 /// Ours: an advance wakes who waits for that value.
@@ -21,8 +21,8 @@ impl Counter for EventCount {
         Self::advance(self);
     }
 
-    fn await_at_least(&self, value: u64) {
-        Self::await_at_least(self, value);
+    fn wait_at_least(&self, value: u64) {
+        Self::wait_at_least(self, value);
     }
 }
 
@@ -39,7 +39,7 @@ impl Counter for Broadcast {
         self.changed.notify_all();
     }
 
-    fn await_at_least(&self, value: u64) {
+    fn wait_at_least(&self, value: u64) {
         let count = self.count.lock().expect("nobody panics inside");
         drop(self.changed.wait_while(count, |count| *count < value).expect("nobody panics inside"));
     }
@@ -79,7 +79,7 @@ impl<C: Counter> Crowd<C> {
             let (shared, gatherer, arrived) = (Arc::clone(&shared), gatherer.clone(), arrived.clone());
             let body = move || {
                 arrived.send((value, os::thread_number())).expect("the gatherer waits for it");
-                shared.counter.await_at_least(value);
+                shared.counter.wait_at_least(value);
                 shared.passed.fetch_add(1, Ordering::Release);
                 gatherer.unpark();
             };

@@ -21,16 +21,16 @@ pub fn eventcounts<const BATCH: usize>(n: u64) -> Duration {
     let start = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let free = |next: u64| added.0.await_at_least(next.saturating_sub(RING)) + RING;
+            let free = |next: u64| added.0.wait_at_least(next.saturating_sub(RING)) + RING;
             stage(plan, free, &made.0, |index| place(index).store(index, Ordering::Relaxed));
         });
         scope.spawn(|| {
             let step = |index| place(index).store(place(index).load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            stage(plan, |next| made.0.await_at_least(next), &changed.0, step);
+            stage(plan, |next| made.0.wait_at_least(next), &changed.0, step);
         });
         let mut sum = 0;
         let add = |index| sum += place(index).load(Ordering::Relaxed);
-        stage(plan, |next| changed.0.await_at_least(next), &added.0, add);
+        stage(plan, |next| changed.0.wait_at_least(next), &added.0, add);
         check(sum, n);
     });
     start.elapsed()

@@ -60,7 +60,7 @@ impl<H: Home> Turnstile for Events<H> {
     }
 
     fn pass(&self, inside: impl FnOnce()) {
-        self.turn.await_at_least(self.order.ticket());
+        self.turn.wait_at_least(self.order.ticket());
         inside();
         self.turn.advance();
     }

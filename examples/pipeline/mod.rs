@@ -107,7 +107,7 @@ impl<T> Pipeline<T> {
         assert!(n <= self.capacity());
         loop {
             let needed = (self.drawn.peek() + n).saturating_sub(self.capacity());
-            let freed = self.freed().await_deadline(needed, deadline).ok_or(Refused::TimedOut)?;
+            let freed = self.freed().wait_at_least_deadline(needed, deadline).ok_or(Refused::TimedOut)?;
             if freed < needed {
                 return Err(Refused::Closed);
             }
@@ -124,7 +124,7 @@ impl<T> Pipeline<T> {
             (first..first + n).for_each(|sequence| self.with_entry(sequence, &mut fill));
         }
         std::mem::forget(unfinished);
-        if !room || self.published().await_at_least(first) < first {
+        if !room || self.published().wait_at_least(first) < first {
             return Err(Refused::Closed);
         }
         self.published().advance_by(n);
@@ -185,7 +185,7 @@ fn await_politely(count: &EventCount, value: u64) -> u64 {
     if count.read() < value {
         thread::yield_now();
     }
-    count.await_at_least(value)
+    count.wait_at_least(value)
 }
 
 /// Closes the pipeline if a closure panics in the middle, so that nobody waits for what will never come.

@@ -51,7 +51,7 @@ macro_rules! waitable {
 
             #[inline]
             fn holds(&self, value: $value) -> bool {
-                // Ordering: acquire, for the caller who finds the value changed and goes on. That no wake-up is lost is
+                // Ordering: acquire, for a caller that finds the value changed and goes on. That no wake-up is lost is
                 // the business of fences A and B.
                 self.load(Ordering::Acquire) == value
             }
@@ -85,7 +85,7 @@ pub fn wait<A: Waitable>(atomic: &A, value: A::Value) {
     global().wait_if(Key::address(atomic), || atomic.holds(value));
 }
 
-/// As [`wait`], until `deadline` at the latest.
+/// Like [`wait`], but gives up at `deadline`.
 ///
 /// ```
 /// use layby::{WaitOutcome, atomic::wait_deadline};

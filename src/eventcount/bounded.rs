@@ -19,7 +19,7 @@ pub(super) fn add(counter: &AtomicU64, n: u64) -> u64 {
     if n > ADDED_AT_ONCE {
         return add_if(counter, n, |sum| sum <= MAX).unwrap_or_else(|| overflow());
     }
-    // Ordering: SeqCst; see `wake_tickets_seqcst`. It is acquire and release for those who come later in the count.
+    // Ordering: SeqCst; see `wake_tickets_seqcst`. It is acquire and release for later additions.
     let before = counter.fetch_add(n, Ordering::SeqCst);
     if count(before) + n > MAX {
         counter.fetch_sub(n, Ordering::SeqCst);
@@ -33,7 +33,7 @@ pub(super) fn add_if(counter: &AtomicU64, n: u64, allowed: impl Fn(u64) -> bool)
     // Ordering: as in `add`; relaxed on failure, when nothing has been done.
     let mut seen = counter.load(Ordering::Relaxed);
     loop {
-        count(seen).checked_add(n).filter(|sum| *sum <= MAX && (allowed(*sum)))?;
+        count(seen).checked_add(n).filter(|sum| *sum <= MAX && allowed(*sum))?;
         match counter.compare_exchange_weak(seen, seen + n, Ordering::SeqCst, Ordering::Relaxed) {
             Ok(before) => return Some(before),
             Err(now) => seen = now,

@@ -1,6 +1,8 @@
 //! The eventcount of Reed and Kanodia: a count that only grows, and threads that wait for a value.
 
 use super::bounded::{self, count};
+use crate::deadline::Deadline;
+use crate::spin_policy::SpinFirst;
 use crate::sync::{
     atomic::{AtomicU64, Ordering},
     const_outside_models,
@@ -14,8 +16,8 @@ const CLOSED: u64 = 1 << 63;
 
 /// A count that only grows; threads wait until it has reached a value.
 ///
-/// 8 bytes. [`advance`](Self::advance) is one atomic addition and a look at one slot; it wakes exactly the threads whose
-/// value has been reached. What a thread did before it advanced is visible to those who see the new count.
+/// 8 bytes. [`advance`](Self::advance) is one atomic addition and a peek at one slot; it wakes exactly the threads whose
+/// value has been reached. What a thread did before it advanced is visible to threads that see the new count.
 ///
 /// A closed count is one on which nobody waits: [`close`](Self::close) lets every waiter return, with a value below the
 /// one it waited for. It can still be read and advanced.
@@ -25,13 +27,13 @@ const CLOSED: u64 = 1 << 63;
 ///
 /// let written = EventCount::new();
 /// std::thread::scope(|s| {
-///     s.spawn(|| assert!(written.await_at_least(2) >= 2));
+///     s.spawn(|| assert!(written.wait_at_least(2) >= 2));
 ///     written.advance();
 ///     written.advance();
 /// });
 ///
 /// written.close();
-/// assert_eq!(written.await_at_least(5), 2, "closed before it got there");
+/// assert_eq!(written.wait_at_least(5), 2, "closed before it got there");
 /// ```
 pub struct EventCount<H: Home = Global> {
     /// The count, and [`CLOSED`].
@@ -87,7 +89,7 @@ impl<H: Home> EventCount<H> {
 
     /// Adds `n`, wakes those whose value has been reached, and returns the new value.
     ///
-    /// Costs a look at one slot for each value, but never more than one at each slot of the table.
+    /// Costs a peek at one slot for each value, but never more than one at each slot of the table.
     ///
     /// # Panics
     /// If the count would exceed [`MAX`](EventCount::MAX); it is then unchanged.
@@ -97,36 +99,30 @@ impl<H: Home> EventCount<H> {
         let before = count(bounded::add(&self.state, n));
         let now = before + n;
         // From here on `self` may be gone (E4).
-        let first = before + 1;
-        H::table().wake_tickets_seqcst(this, first..=now);
+        H::table().wake_tickets_seqcst(this, before + 1..=now);
         now
     }
 
-    /// Closes the count: every waiter returns, and every later one at once. Costs a look at each slot of the table.
+    /// Closes the count: every waiter returns, and every later one at once. Costs a peek at each slot of the table.
     pub fn close(&self) {
         let this = ptr::from_ref(self);
-        // Ordering: SeqCst; see `wake_tickets_seqcst`. Release, for those who see the count closed.
+        // Ordering: SeqCst; see `wake_tickets_seqcst`. Release, for threads that see the count closed.
         self.state.fetch_or(CLOSED, Ordering::SeqCst);
-        let last = u64::MAX;
-        H::table().wake_tickets_seqcst(this, 0..=last);
+        H::table().wake_tickets_seqcst(this, 0..=u64::MAX);
     }
 
     /// Waits until the count is at least `value`, or closed, and returns the count.
     ///
     /// A result below `value` means that the count was closed before it got there.
     #[inline]
-    pub fn await_at_least(&self, value: u64) -> u64 {
-        self.outcome(value).unwrap_or_else(|| {
-            self.await_by(value, |key, over| {
-                H::table().wait_until(key, over);
-                true
-            })
+    pub fn wait_at_least(&self, value: u64) -> u64 {
+        self.outcome(value)
+            .or_else(|| self.wait_for(value, Deadline::NEVER))
             .expect("a wait without a deadline ends when its condition holds")
-        })
     }
 
-    /// As [`await_at_least`](Self::await_at_least), for `timeout` at the longest: `None` if it passed and the count was
-    /// still below `value`, and open. A timeout too long for the clock means for ever.
+    /// Like [`wait_at_least`](Self::wait_at_least), but waits for at most `timeout`: `None` if it passed and the count was
+    /// still below `value`, and open. A timeout too long for the clock means forever.
     ///
     /// ```
     /// use layby::eventcount::EventCount;
@@ -134,24 +130,25 @@ impl<H: Home> EventCount<H> {
     ///
     /// let count = EventCount::new();
     /// count.advance_by(3);
-    /// assert_eq!(count.await_timeout(2, Duration::ZERO), Some(3));
-    /// assert_eq!(count.await_timeout(4, Duration::from_millis(1)), None);
+    /// assert_eq!(count.wait_at_least_timeout(2, Duration::ZERO), Some(3));
+    /// assert_eq!(count.wait_at_least_timeout(4, Duration::from_millis(1)), None);
     /// ```
-    pub fn await_timeout(&self, value: u64, timeout: Duration) -> Option<u64> {
-        self.await_by(value, |key, over| H::table().wait_until_timeout(key, timeout, over))
+    pub fn wait_at_least_timeout(&self, value: u64, timeout: Duration) -> Option<u64> {
+        self.wait_for(value, Deadline::after(timeout))
     }
 
-    /// As [`await_timeout`](Self::await_timeout), until `deadline` at the latest.
-    pub fn await_deadline(&self, value: u64, deadline: Instant) -> Option<u64> {
-        self.await_by(value, |key, over| H::table().wait_until_deadline(key, deadline, over))
+    /// Like [`wait_at_least_timeout`](Self::wait_at_least_timeout), but gives up at `deadline`.
+    pub fn wait_at_least_deadline(&self, value: u64, deadline: Instant) -> Option<u64> {
+        self.wait_for(value, Deadline::at(deadline))
     }
 
-    fn await_by(&self, value: u64, wait: impl FnOnce(Key, &mut dyn FnMut() -> bool) -> bool) -> Option<u64> {
+    fn wait_for(&self, value: u64, deadline: Deadline) -> Option<u64> {
         let mut outcome = None;
-        wait(Key::ticket(self, value), &mut || {
+        let is_over = || {
             outcome = self.outcome(value);
             outcome.is_some()
-        });
+        };
+        H::table().wait_until_at(Key::ticket(self, value), deadline, is_over, SpinFirst::Briefly);
         outcome
     }
 
@@ -159,8 +156,7 @@ impl<H: Home> EventCount<H> {
     #[inline]
     fn outcome(&self, value: u64) -> Option<u64> {
         let state = self.load();
-        let closed = state & CLOSED != 0;
-        (count(state) >= value || closed).then_some(count(state))
+        (count(state) >= value || state & CLOSED != 0).then_some(count(state))
     }
 }
 

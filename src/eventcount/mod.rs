@@ -9,17 +9,17 @@
 //!
 //! # The protocol of `EventCount`
 //!
-//! A waiter for value `v` waits on the key (address, `v`), so an advance from `a` to `b` looks at the keys `a + 1 ..= b`
+//! A waiter for value `v` waits on the key (address, `v`), so an advance from `a` to `b` peeks at the keys `a + 1 ..= b`
 //! and wakes nobody else: of a thousand waiters for a thousand values, an advance by one wakes one.
 //!
-//! Wrong, if the advance looked for its waiters before it counted:
+//! Wrong, if the advance peeked before it counted:
 //!
 //! ```text
 //! waiter for 1                        advance
 //!                                     slot of (count, 1) empty? yes: nobody to wake
 //! publish at (count, 1)
 //! count >= 1? no: sleep
-//!                                     count = 1                      (the waiter sleeps for ever)
+//!                                     count = 1                      (the waiter sleeps forever)
 //! ```
 //!
 //! Right:
@@ -35,11 +35,11 @@
 //!
 //! # Invariants
 //!
-//! - **E1.** The count never falls and never wraps, but that an advance past the largest count, which panics, may be seen until
-//!   it has taken itself back; `closed` is never taken back.
-//! - **E2.** Whoever raises the count from `a` to `b` afterwards looks at every key in `a + 1 ..= b`. Raises are
+//! - **E1.** The count never falls and never wraps, except that an advance past the largest count, which panics, may be seen
+//!   until it has been taken back; `closed` is never taken back.
+//! - **E2.** A thread that raises the count from `a` to `b` afterwards peeks at every key in `a + 1 ..= b`. Raises are
 //!   read-modify-writes, so these ranges partition all values reached: every value has one advance that is in charge.
-//! - **E3.** Whoever closes afterwards looks at every slot of the table.
+//! - **E3.** A thread that closes the count afterwards peeks at every slot of the table.
 //! - **E4.** After its read-modify-write an advance uses the address as a name only: a waiter that has been satisfied
 //!   may free the count.
 

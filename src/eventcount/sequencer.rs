@@ -20,7 +20,7 @@ use core::fmt;
 ///     for _ in 0..4 {
 ///         s.spawn(|| {
 ///             let mine = tickets.ticket();
-///             served.await_at_least(mine);
+///             served.wait_at_least(mine);
 ///             // One at a time, in the order of the tickets.
 ///             served.advance();
 ///         });

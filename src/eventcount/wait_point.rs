@@ -33,6 +33,8 @@
 //! It is not built on [`arm`](crate::arm), whose element lingers in the thread and so can never be the one that
 //! `notify_one` chooses.
 
+use crate::deadline::Deadline;
+use crate::spin_policy::SpinFirst;
 use crate::sync::{
     atomic::{AtomicU64, Ordering},
     const_outside_models, fence_after_publish, fence_before_look,
@@ -88,7 +90,7 @@ impl WaitPoint {
 
 impl<H: Home> WaitPoint<H> {
     const_outside_models! {
-        /// A point where nobody waits, and whoever will, will wait in a table of its own.
+        /// A point where nobody waits; its waiters will wait in a table of their own.
         pub fn new_in() -> Self {
             Self { state: AtomicU64::new(0), home: PhantomData }
         }
@@ -98,8 +100,8 @@ impl<H: Home> WaitPoint<H> {
     ///
     /// Any notification from now on ends the commit.
     pub fn prepare(&self) -> Prepared<'_, H> {
-        // Ordering: relaxed; the fence orders it before the caller's check. Not an epoch read later: that of a notifier who
-        // has come since does not bring along the change that the check is to see.
+        // Ordering: relaxed; the fence orders it before the caller's check. Not an epoch read later: that of a notifier
+        // that came meanwhile does not bring along the change that the check must see.
         let epoch = self.state.fetch_add(WAITER, Ordering::Relaxed) & !WAITERS;
         fence_after_publish();
         Prepared { point: self, epoch }
@@ -116,8 +118,8 @@ impl<H: Home> WaitPoint<H> {
         }
     }
 
-    /// As [`wait_until`](Self::wait_until), until `deadline` at the latest: `false` if it passed and the condition still
-    /// did not hold.
+    /// Like [`wait_until`](Self::wait_until), but gives up at `deadline`: `false` if it passed and the condition still did
+    /// not hold.
     pub fn wait_until_deadline(&self, deadline: Instant, mut condition: impl FnMut() -> bool) -> bool {
         while !condition() {
             let prepared = self.prepare();
@@ -147,7 +149,7 @@ impl<H: Home> WaitPoint<H> {
         }
     }
 
-    /// Begins a new epoch, if there is anybody whom that concerns.
+    /// Begins a new epoch, if anybody waits.
     #[inline]
     fn announce(&self) -> bool {
         fence_before_look();
@@ -187,22 +189,19 @@ pub struct Prepared<'a, H: Home = Global> {
 impl<H: Home> Prepared<'_, H> {
     /// Waits for a notification since [`prepare`](WaitPoint::prepare). May return early: check the condition again.
     pub fn commit(self) {
-        self.commit_by(|key, still| {
-            H::table().wait_if(key, still);
-            WaitOutcome::Woken
-        });
+        self.commit_at(Deadline::NEVER);
     }
 
-    /// As [`commit`](Self::commit), until `deadline` at the latest.
+    /// Like [`commit`](Self::commit), but gives up at `deadline`.
     pub fn commit_deadline(self, deadline: Instant) -> WaitOutcome {
-        self.commit_by(|key, still| H::table().wait_if_deadline(key, deadline, still))
+        self.commit_at(Deadline::at(deadline))
     }
 
     /// Does not wait after all.
     pub fn cancel(self) {}
 
-    fn commit_by(self, wait: impl FnOnce(Key, &mut dyn FnMut() -> bool) -> WaitOutcome) -> WaitOutcome {
-        wait(self.point.key(), &mut || {
+    fn commit_at(self, deadline: Deadline) -> WaitOutcome {
+        H::table().wait_if_at(self.point.key(), deadline, SpinFirst::Briefly, || {
             // Ordering: relaxed; ordered by fence A of the wait table.
             self.point.state.load(Ordering::Relaxed) & !WAITERS == self.epoch
         })
@@ -212,8 +211,7 @@ impl<H: Home> Prepared<'_, H> {
 impl<H: Home> Drop for Prepared<'_, H> {
     fn drop(&mut self) {
         // Ordering: relaxed; a notifier that still counts us only begins an epoch for nobody.
-        let counted = WAITER;
-        self.point.state.fetch_sub(counted, Ordering::Relaxed);
+        self.point.state.fetch_sub(WAITER, Ordering::Relaxed);
     }
 }
 

@@ -1,11 +1,11 @@
-//! The barging mutex' word.
+//! The barging mutex: one word, and waiters in the wait table.
 //!
 //! # State
 //!
 //! | bit | name | meaning |
 //! |---|---|---|
 //! | 0 | `LOCKED` | somebody holds the lock |
-//! | 1 | `WAITERS` | locked: somebody may be asleep, who releases wakes one. Free: who released does so |
+//! | 1 | `WAITERS` | locked: somebody may be asleep, and the release must wake one. Free: the thread that released does so |
 //! | 2 | `STARVING` | one waiter has waited too long: the lock is for it alone |
 //!
 //! | transition | by |
@@ -19,8 +19,8 @@
 //! | - `LOCKED` | `release`; then, if anything else was set, wakes the starving one and the one that has slept longest |
 //!
 //! The last is a subtraction, the others are compare-and-swaps. A newcomer that takes a lock free with `WAITERS` clears
-//! it: whoever left it so wakes a waiter, who is now in charge. Until that waiter is there the lock can change hands as if
-//! nobody waited, without a system call.
+//! it: the thread that left it so wakes a waiter, which is now in charge. Until that waiter is there the lock can change
+//! hands as if nobody waited, without a system call.
 //!
 //! # Why no wake-up is lost
 //!
@@ -31,31 +31,31 @@
 //! + WAITERS, sleep               WAITERS is set, sleep
 //!                                                               - LOCKED; wake the first
 //! + LOCKED, - WAITERS
-//! release: nobody waits          (sleeps for ever)
+//! release: nobody waits          (sleeps forever)
 //! ```
 //!
-//! - **M1.** If a waiter sleeps, then `WAITERS` or `STARVING` is set on a lock that is held, or a waiter is in charge:
+//! - **B1.** If a waiter sleeps, then `WAITERS` or `STARVING` is set on a lock that is held, or a waiter is in charge:
 //!   awake, or about to be woken by a release, and going to take the lock, or to sleep, which sets `WAITERS` again.
-//! - **M2.** If `STARVING` is set and `LOCKED` is not, the starving one is awake, or about to be woken by the last
+//! - **B2.** If `STARVING` is set and `LOCKED` is not, the starving one is awake, or about to be woken by the last
 //!   release.
 //!
 //! A release of a lock with `WAITERS` wakes a waiter that sleeps; or, if it finds none on the chain, those who are about
 //! to sleep have yet to look at the word after publishing, by the argument of [`crate::wait_table`]. Either way
-//! somebody is in charge (M1). Who wakes up by its deadline was not woken by a release, so it was never in charge.
+//! somebody is in charge (B1). A waiter that wakes up by its deadline was not woken by a release, so it was never in charge.
 //!
 //! # Who may be overtaken, and for how long
 //!
 //! Newcomers barge: they may take a free lock before a waiter that has just been woken. A waiter that comes back to
 //! find the lock taken, [`PATIENCE`] or more after it began to wait, becomes the starving one, and the next release is
-//! for it: nobody overtakes it. There is one at a time. Another that has lost its patience meanwhile sleeps again, behind
-//! those who sleep already, and asks for the mark when it is next woken; each time it finds it taken, somebody who had
-//! waited too long has been served. So the one bound is firm, for the starving one; for the others it is [`PATIENCE`] and the
-//! turns of those who starve before them. Waiters are woken in the order in which they went to sleep.
+//! for it: nobody overtakes it. There is one at a time. Another waiter that loses its patience meanwhile sleeps again,
+//! behind those that sleep already, and asks for the mark when it is next woken; each time it finds the mark taken, a waiter
+//! that had waited too long has been served. So the bound is firm for the starving one; for the others it is [`PATIENCE`] and
+//! the turns of those that starve before them. Waiters are woken in the order in which they went to sleep.
 //!
 //! # Release never touches a dead mutex
 //!
 //! The subtraction is the last access. The next holder may free the mutex at once; what follows uses the address as a
-//! name only. That is why it is not the releasing thread that clears `WAITERS`.
+//! name only. That is why the releasing thread does not clear `WAITERS`.
 
 #![forbid(unsafe_code)]
 
@@ -75,12 +75,12 @@ const LOCKED: u32 = 1;
 const WAITERS: u32 = 1 << 1;
 const STARVING: u32 = 1 << 2;
 
-/// How long a waiter lets itself be overtaken.
+/// For how long a waiter lets itself be overtaken.
 const PATIENCE: Duration = if IN_A_MODEL { Duration::ZERO } else { Duration::from_millis(1) };
 
-/// How often a thread looks for a free lock before it sleeps: after the first look it pauses, after the others it lets others
-/// run. See DESIGN.md, "Mutex", for the measurement.
-const LOOKS: u32 = if IN_A_MODEL { 1 } else { 10 };
+/// How often a thread tries to lock before it sleeps: after the first attempt it pauses, after the others it lets other
+/// threads run. See docs/measurements.md, "Mutex".
+const SPIN_ATTEMPTS: u32 = if IN_A_MODEL { 1 } else { 10 };
 
 /// The word of [`Mutex`](super::Mutex): barging, 4 bytes.
 ///
@@ -115,14 +115,14 @@ impl<H: Home> RawMutex<H> {
         }
     }
 
-    /// Locks, until `deadline` at the latest: `false` if it passed and the mutex is not locked by this call.
+    /// Locks, or gives up at `deadline`: `false` if it passed, and this call did not lock the mutex.
     #[inline]
     pub fn acquire_deadline(&self, deadline: Instant) -> bool {
         self.acquire_uncontended() || self.acquire_contended(Deadline::at(deadline))
     }
 
-    /// As [`acquire_deadline`](Self::acquire_deadline), for `timeout` at the longest. One too long for the clock means
-    /// for ever.
+    /// Like [`acquire_deadline`](Self::acquire_deadline), but waits for at most `timeout`. One too long for the clock means
+    /// forever.
     #[inline]
     pub fn acquire_timeout(&self, timeout: Duration) -> bool {
         self.acquire_uncontended() || self.acquire_contended(Deadline::after(timeout))
@@ -131,7 +131,7 @@ impl<H: Home> RawMutex<H> {
     /// Locks if that is possible at once.
     #[inline]
     pub fn try_acquire(&self) -> bool {
-        self.acquire_uncontended() || (Waiter::newcomer(self).try_acquire())
+        self.acquire_uncontended() || Waiter::newcomer(self).try_acquire()
     }
 
     /// Whether somebody holds the lock, at this moment.
@@ -139,11 +139,11 @@ impl<H: Home> RawMutex<H> {
         self.state.load(Ordering::Relaxed) & LOCKED != 0
     }
 
-    /// Unlocks. Only for who has locked.
+    /// Unlocks. Must be called by the thread that holds the lock, or on its behalf.
     #[inline]
     pub fn release(&self) {
-        // Ordering: release; matches the acquire of whoever locks next. The old value is compared and not used, so that
-        // x86 needs no more than a decrement and its flags.
+        // Ordering: release; matches the acquire of the next holder. The old value is compared and not used, so that x86
+        // needs no more than a decrement and its flags.
         if self.state.fetch_sub(LOCKED, Ordering::Release) != LOCKED {
             // From here on `self` may be gone.
             Self::wake(ptr::from_ref(self));
@@ -152,27 +152,24 @@ impl<H: Home> RawMutex<H> {
 
     #[inline]
     fn acquire_uncontended(&self) -> bool {
-        // Ordering: acquire; matches the release of whoever unlocked.
+        // Ordering: acquire; matches the release of the last holder.
         self.state.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     #[cold]
     fn acquire_contended(&self, deadline: Deadline) -> bool {
         let mut waiter = Waiter::newcomer(self);
-        if waiter.look_for_it() {
-            return true;
-        }
-        waiter.wait(deadline)
+        waiter.spin_to_acquire() || waiter.wait(deadline)
     }
 
-    /// Wakes who may have the lock next. Both keys are looked at, for the state may not be any more.
+    /// Wakes whoever may take the lock next. The mutex may be gone, so its state cannot be read: both keys are woken.
     #[cold]
     fn wake(this: *const Self) {
         H::table().wake_all(Self::starving_key(this));
         H::table().wake_one(this);
     }
 
-    /// Replaces the state by what `next` makes of it, and returns the state before; `None` if it makes nothing.
+    /// Replaces the state by what `next` makes of it, and returns the state before; changes nothing if that is `None`.
     fn update(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Option<u32> {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
@@ -194,7 +191,7 @@ struct Waiter<'a, H: Home> {
     mutex: &'a RawMutex<H>,
     /// Whether this is the starving one.
     starving: bool,
-    /// What it leaves in the state when it takes the lock: `WAITERS` once it has waited, for it may be in charge (M1).
+    /// What it leaves in the state when it takes the lock: `WAITERS` once it has waited, for it may be in charge (B1).
     leaves: u32,
 }
 
@@ -208,7 +205,7 @@ impl<'a, H: Home> Waiter<'a, H> {
         self.leaves = WAITERS;
         loop {
             let outcome = H::table().wait_if_at(self.key(), deadline, SpinFirst::No, || self.may_sleep());
-            if self.look_for_it() {
+            if self.spin_to_acquire() {
                 return true;
             }
             if outcome == WaitOutcome::TimedOut {
@@ -225,33 +222,32 @@ impl<'a, H: Home> Waiter<'a, H> {
     }
 
     fn is_free(&self, state: u32) -> bool {
-        let for_another = state & STARVING != 0;
-        state & LOCKED == 0 && (self.starving || !for_another)
+        state & LOCKED == 0 && (self.starving || state & STARVING == 0)
     }
 
-    /// The state without this one's mark.
+    /// The state without this waiter's mark.
     fn unmarked(&self, state: u32) -> u32 {
         if self.starving { state & !STARVING } else { state }
     }
 
-    /// The state after this one has taken the lock; nothing if it cannot.
+    /// The state after this waiter has taken the lock; `None` if it cannot.
     fn taken(&self, state: u32) -> Option<u32> {
         self.is_free(state).then(|| (self.unmarked(state) & !WAITERS) | LOCKED | self.leaves)
     }
 
-    /// Takes the lock if it is free for this one.
+    /// Takes the lock if it is free for this waiter.
     fn try_acquire(&self) -> bool {
-        // Ordering: acquire; matches the release of whoever unlocked.
+        // Ordering: acquire; matches the release of the last holder.
         self.mutex.update(Ordering::Acquire, |state| self.taken(state)).is_some()
     }
 
-    /// Looks a few times, and takes the lock if it is free.
-    fn look_for_it(&self) -> bool {
-        for look in 0..LOOKS {
+    /// Tries a few times to take the lock.
+    fn spin_to_acquire(&self) -> bool {
+        for attempt in 0..SPIN_ATTEMPTS {
             if self.try_acquire() {
                 return true;
             }
-            if look == 0 {
+            if attempt == 0 {
                 hint::spin_loop();
             } else {
                 counters::count(Event::Yield);
@@ -263,32 +259,26 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     /// At the deadline: takes the lock if it is free after all, or else leaves no trace.
     fn acquire_or_leave(&self) -> bool {
-        // Ordering: acquire, if it locks; matches the release of whoever unlocked.
-        let order = Ordering::Acquire;
-        let left = |state| self.unmarked(state);
-        let left = |state| left(state);
-        let taken = |state| self.taken(state);
-        let before = self.mutex.update(order, |state| taken(state).or(Some(left(state))));
-        before.is_some_and(|state| taken(state).is_some())
+        let next = |state| self.taken(state).or(Some(self.unmarked(state)));
+        // Ordering: acquire, if it locks; matches the release of the last holder.
+        let before = self.mutex.update(Ordering::Acquire, next);
+        before.is_some_and(|state| self.is_free(state))
     }
 
     /// Becomes the starving one, if there is none.
     fn starve(&mut self) {
         // Ordering: relaxed; it says nothing about what the lock protects.
         let marked = self.mutex.update(Ordering::Relaxed, |state| {
-            let alone = state & STARVING == 0;
-            (state & LOCKED != 0 && alone).then_some(state | STARVING)
+            (state & LOCKED != 0 && state & STARVING == 0).then_some(state | STARVING)
         });
-        let marked = marked.is_some();
-        self.starving = marked;
+        self.starving = marked.is_some();
     }
 
-    /// Whether to sleep, now that this one is published: not if the lock is free for it. If so, `WAITERS` is set.
+    /// Whether to sleep, now that this waiter is published: not if the lock is free for it. If so, `WAITERS` is set.
     fn may_sleep(&self) -> bool {
         // Ordering: relaxed; fence A of the wait table orders it after the publication.
-        let announced = |state| state | WAITERS;
-        let must = |state| !self.is_free(state);
-        self.mutex.update(Ordering::Relaxed, |state| must(state).then_some(announced(state))).is_some()
+        let announced = self.mutex.update(Ordering::Relaxed, |state| (!self.is_free(state)).then_some(state | WAITERS));
+        announced.is_some()
     }
 }
 

@@ -8,12 +8,14 @@
 //! lock the mutex
 //! ```
 //!
-//! The waiter is published before it unlocks, so who locks the mutex after it finds it on the chain. The wrong order, to
-//! unlock and then publish, lets a notifier in between find nobody.
+//! The waiter is published before it unlocks, so a thread that locks the mutex after it finds it on the chain. The wrong
+//! order, to unlock and then publish, lets a notifier in between find nobody.
 
 #![allow(unsafe_code)]
 
 use super::{RawFairMutex, RawMutex};
+use crate::deadline::Deadline;
+use crate::spin_policy::SpinFirst;
 use crate::wait_table::{Key, WaitOutcome, global};
 use core::{fmt, marker::PhantomData, ptr};
 use lock_api::RawMutexTimed;
@@ -57,18 +59,13 @@ impl<R> RawCondvar<R> {
 }
 
 impl<R: lock_api::RawMutex> RawCondvar<R> {
-    /// Has `wait` publish the caller and then call its argument, which unlocks; locks again.
+    /// Publishes the caller, unlocks, waits, and locks again.
     ///
     /// # Safety
     /// As [`lock_api::RawCondvar::wait`].
-    unsafe fn wait_by(
-        &self,
-        mutex: &R,
-        guard: &mut R::Guard,
-        wait: impl FnOnce(Key, &mut dyn FnMut() -> bool) -> WaitOutcome,
-    ) -> WaitOutcome {
+    unsafe fn wait_at(&self, mutex: &R, guard: &mut R::Guard, deadline: Deadline) -> WaitOutcome {
         let mut relock = Relock { mutex, guard, unlocked: false };
-        wait(self.key(), &mut || {
+        global().wait_if_at(self.key(), deadline, SpinFirst::Briefly, || {
             // SAFETY: the caller holds `mutex` with this guard.
             unsafe { relock.unlock() };
             true
@@ -117,12 +114,7 @@ unsafe impl<R: lock_api::RawMutex> lock_api::RawCondvar for RawCondvar<R> {
 
     unsafe fn wait(&self, mutex: &R, guard: &mut R::Guard) {
         // SAFETY: the caller's promise.
-        unsafe {
-            self.wait_by(mutex, guard, |key, unlock| {
-                global().wait_if(key, unlock);
-                WaitOutcome::Woken
-            })
-        };
+        unsafe { self.wait_at(mutex, guard, Deadline::NEVER) };
     }
 
     #[inline]
@@ -144,13 +136,12 @@ where
     R: RawMutexTimed<Duration = Duration, Instant = Instant>,
 {
     fn checked_duration_to_instant(timeout: &Duration) -> Option<Instant> {
-        Instant::now().checked_add(*timeout)
+        Deadline::after(*timeout).instant()
     }
 
     unsafe fn wait_until(&self, mutex: &R, guard: &mut R::Guard, deadline: &Instant) -> bool {
         // SAFETY: the caller's promise.
-        let outcome =
-            unsafe { self.wait_by(mutex, guard, |key, unlock| global().wait_if_deadline(key, *deadline, unlock)) };
+        let outcome = unsafe { self.wait_at(mutex, guard, Deadline::at(*deadline)) };
         outcome == WaitOutcome::TimedOut
     }
 }

@@ -1,8 +1,8 @@
-//! The fair mutex: a line of ticket holders with one permit.
+//! The fair mutex: a queue of ticket holders with one permit.
 //!
-//! Drawing a ticket, waiting for its turn, giving up, and why no wake-up is lost are the line's business, which it shares
-//! with the semaphore. What a mutex adds: whoever holds the lock is the only one who can pass it on, so the next ticket
-//! is known without a look at the line, and granted by a store. That is why the ticket travels in the guard.
+//! Drawing a ticket, waiting for its turn, giving up, and why no wake-up is lost are the queue's business, which it shares
+//! with the semaphore. What a mutex adds: only the holder of the lock can pass it on, so the next ticket is known without
+//! reading the queue, and granted by a store. That is why the ticket travels in the guard.
 
 #![forbid(unsafe_code)]
 
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 /// The words of [`FairMutex`](super::FairMutex): first come, first served, 16 bytes.
 ///
-/// Through lock_api's traits it is a mutex of its own. The methods here are the same without the guards. Who gives up
-/// leaves the line without a trace, and without holding up those behind.
+/// Through lock_api's traits it is a mutex of its own. The methods here are the same without the guards. A thread that
+/// gives up leaves the queue without a trace, and without holding up those behind it.
 pub struct RawFairMutex<H: Home = Global> {
-    line: TicketQueue<H>,
+    queue: TicketQueue<H>,
 }
 
 /// The right to release a [`RawFairMutex`]: the ticket that holds it.
@@ -39,50 +39,50 @@ impl<H: Home> RawFairMutex<H> {
     const_outside_models! {
         /// An unlocked mutex whose waiters wait in a table of their own.
         pub fn new_in() -> Self {
-            Self { line: TicketQueue::new(1) }
+            Self { queue: TicketQueue::new(1) }
         }
     }
 
     /// Locks; waits for its turn.
     #[inline]
     pub fn acquire(&self) -> Ticket {
-        Ticket(self.line.take(1))
+        Ticket(self.queue.take(1))
     }
 
-    /// Locks, until `deadline` at the latest.
+    /// Locks, or gives up at `deadline`.
     #[inline]
     pub fn acquire_deadline(&self, deadline: Instant) -> Option<Ticket> {
-        self.line.take_until(1, Deadline::at(deadline)).map(Ticket)
+        self.queue.take_until(1, Deadline::at(deadline)).map(Ticket)
     }
 
-    /// As [`acquire_deadline`](Self::acquire_deadline), for `timeout` at the longest. One too long for the clock means
-    /// for ever.
+    /// Like [`acquire_deadline`](Self::acquire_deadline), but waits for at most `timeout`. One too long for the clock means
+    /// forever.
     #[inline]
     pub fn acquire_timeout(&self, timeout: Duration) -> Option<Ticket> {
-        self.line.take_until(1, Deadline::after(timeout)).map(Ticket)
+        self.queue.take_until(1, Deadline::after(timeout)).map(Ticket)
     }
 
     /// Locks if that is possible at once.
     #[inline]
     pub fn try_acquire(&self) -> Option<Ticket> {
-        self.line.try_take(1).map(Ticket)
+        self.queue.try_take(1).map(Ticket)
     }
 
-    /// Unlocks, and wakes the one whose turn it is.
+    /// Unlocks, and wakes the thread whose turn it is.
     #[inline]
     pub fn release(&self, ticket: Ticket) {
-        self.line.hand_over(ticket.0);
+        self.queue.hand_over(ticket.0);
     }
 
     /// Whether somebody holds the lock, at this moment.
     pub fn is_acquired(&self) -> bool {
-        self.line.surplus() <= 0
+        self.queue.surplus() <= 0
     }
 
     /// How many threads stand in line for the lock, at this moment.
     #[allow(clippy::useless_conversion, reason = "a word is 32 bits wide on some targets")]
     pub fn waiters(&self) -> u64 {
-        u64::from(self.line.waited_for())
+        u64::from(self.queue.waited_for())
     }
 }
 

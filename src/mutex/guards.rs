@@ -7,9 +7,9 @@ use crate::wait_table::Home;
 use lock_api::GuardSend;
 use std::time::{Duration, Instant};
 
-/// A mutex for throughput: who comes while it is free takes it.
+/// A mutex for throughput: a thread that comes while it is free takes it.
 ///
-/// Of those who have been overtaken for a millisecond, one at a time is served next. 4 bytes beside the data.
+/// Of the threads that have been overtaken for a millisecond, one at a time is served next. 4 bytes beside the data.
 ///
 /// ```
 /// use layby::mutex::Mutex;

@@ -2,7 +2,7 @@
 //!
 //! | type | who is next | word | for |
 //! |---|---|---|---|
-//! | [`Mutex`] | whoever comes while it is free; once one has waited for 1 ms, that one | 4 bytes | throughput |
+//! | [`Mutex`] | any thread that comes while it is free; once one has waited for 1 ms, that one | 4 bytes | throughput |
 //! | [`FairMutex`] | first come, first served | 16 bytes | order |
 //!
 //! Guards, mapped guards, guards that own an [`Arc`](std::sync::Arc), and locks in a `static` come with lock_api.

@@ -318,8 +318,8 @@ impl<'a> Actor<'a> {
                 0
             }
             Call::Advance { n } => count.advance_by(n),
-            Call::Await { value, patience: Patience::Forever } => count.await_at_least(value) + 1,
-            Call::Await { value, .. } => count.await_deadline(value, deadline).map_or(0, |seen| seen + 1),
+            Call::Await { value, patience: Patience::Forever } => count.wait_at_least(value) + 1,
+            Call::Await { value, .. } => count.wait_at_least_deadline(value, deadline).map_or(0, |seen| seen + 1),
             Call::Lock { patience } => {
                 self.holds_lock = match patience {
                     Patience::Forever => {

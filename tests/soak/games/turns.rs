@@ -20,11 +20,11 @@ impl<H: Home> Turns<H> {
 
     fn wait_for_turn(&self, ticket: u64, worker: &mut Worker<'_>) -> u64 {
         if worker.random.one_in(2) {
-            return worker.at(|| self.served.await_at_least(ticket));
+            return worker.at(|| self.served.wait_at_least(ticket));
         }
         loop {
             let soon = worker.soon();
-            let outcome = worker.at(|| self.served.await_deadline(ticket, Instant::now() + soon));
+            let outcome = worker.at(|| self.served.wait_at_least_deadline(ticket, Instant::now() + soon));
             if let Some(count) = outcome {
                 return count;
             }
@@ -37,7 +37,7 @@ impl<H: Home> Game for Turns<H> {
         if worker.random.one_in(4) {
             let value = self.served.read() + worker.random.below(5) as u64;
             let soon = worker.soon();
-            let outcome = worker.at(|| self.served.await_timeout(value, soon));
+            let outcome = worker.at(|| self.served.wait_at_least_timeout(value, soon));
             assert!(outcome.is_none_or(|count| count >= value), "woken before {value} was reached");
             return;
         }
@@ -59,6 +59,6 @@ impl<H: Home> Game for Turns<H> {
     fn check(self: Box<Self>) {
         assert_eq!(self.served.read(), self.tickets.peek(), "not everybody had a turn");
         self.served.close();
-        assert_eq!(self.served.await_at_least(EventCount::MAX), self.tickets.peek());
+        assert_eq!(self.served.wait_at_least(EventCount::MAX), self.tickets.peek());
     }
 }
