@@ -78,7 +78,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// For a table that is as old as the first process.
+    /// For a table that exists since before any fork.
     #[cfg(not(layby_model))]
     pub(super) const fn new() -> Self {
         Self { generation: Generation::new(), alerts: AtomicUsize::new(0) }
@@ -97,26 +97,26 @@ impl State {
         });
     }
 
-    /// Whether the elements in the slots are this process' own. If they are not, nobody waits.
+    /// Whether the elements in the slots are this process's own. If they are not, nobody waits.
     #[inline]
     pub(super) fn is_current(&self) -> bool {
         self.generation.is_current()
     }
 
-    /// How many reasons there are, besides waiters, for the table's primitives to leave their fast paths.
+    /// The number of markers in this table's ticket queues. Non-zero sends every post to its slow path.
     #[inline(always)]
     pub(super) fn alerts(&self) -> usize {
-        // Ordering: SeqCst, as the look at a slot.
+        // Ordering: SeqCst, as the peek at a slot.
         self.alerts.load(Ordering::SeqCst)
     }
 
     pub(super) fn raise_alert(&self) {
-        // Ordering: SeqCst; in one order with the looks.
+        // Ordering: SeqCst; in one order with the peeks.
         self.alerts.fetch_add(1, Ordering::SeqCst);
     }
 
     pub(super) fn lower_alert(&self) {
-        // Ordering: relaxed; an alert that is seen too long costs a look.
+        // Ordering: relaxed; an alert that is seen for too long costs a search.
         self.alerts.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -93,7 +93,7 @@ pub fn location_wait(key: impl Into<Key>) {
     global().location_wait(key);
 }
 
-/// As [`location_wait`], until `deadline` at the latest. [`Woken`](WaitOutcome::Woken) means: check the condition again.
+/// Like [`location_wait`], but gives up at `deadline`. [`Woken`](WaitOutcome::Woken) means: check the condition again.
 ///
 /// ```
 /// use layby::{WaitOutcome, location_wait_deadline};
@@ -119,7 +119,7 @@ pub fn location_wake_all(key: impl Into<Key>) -> usize {
     global().wake_all_by(key.into(), fence_before_look, Global::is_occupied)
 }
 
-/// As [`location_wake_all`] without its fence, for callers that changed the condition by a `SeqCst` store or
+/// Like [`location_wake_all`], but without its fence, for callers that changed the condition by a `SeqCst` store or
 /// read-modify-write. See [`WaitTable::wake_all_seqcst`].
 #[inline]
 pub fn location_wake_all_seqcst(key: impl Into<Key>) -> usize {

@@ -44,7 +44,7 @@ impl Key {
         Self::ticket_at(core::ptr::from_ref(location), ticket)
     }
 
-    /// As [`ticket`](Self::ticket), for a location that may be gone.
+    /// Like [`ticket`](Self::ticket), but for a location that may be gone.
     #[inline]
     pub fn ticket_at<T: ?Sized>(location: *const T, ticket: u64) -> Self {
         Self { address: location.addr(), kind: Kind::Ticket(ticket) }

@@ -1,15 +1,15 @@
 //! The thread's own element, and its lazy removal (the paper's listing 5).
 //!
 //! The loop form gets no control when its user leaves the loop, so the element may linger on the chain of a wait that is
-//! over. It lives in a thread-local, and is got off that chain before it is published on another, or when the thread
-//! ends. A table that it lingers on must therefore outlive every thread: `&'static self`.
+//! over. It lives in a thread-local, and is withdrawn before it is published on another chain, or when the thread ends. A
+//! table that it lingers on must therefore outlive every thread: `&'static self`.
 //!
 //! | the thread's element is | [`WaitTable::location_wait`] |
 //! |---|---|
 //! | on no chain | publishes it and returns, so that the caller checks its condition once more |
 //! | published for this key, in the loop form | waits |
-//! | published for this key by [`WaitTable::arm`] | gets it off, then as on no chain |
-//! | lingering on another key's chain | gets it off, then as on no chain |
+//! | published for this key by [`WaitTable::arm`] | withdraws it, then as on no chain |
+//! | lingering on another key's chain | withdraws it, then as on no chain |
 //!
 //! An element that lingers on this key's chain since an earlier loop was published before the caller's last check, with
 //! fence A between, so it may be waited on without publishing it again. Of one that [`WaitTable::arm`] published that is not
@@ -21,7 +21,7 @@
 //!                                     condition = true
 //!                                     slot empty? yes: nobody to wake
 //! arm: publish, and never mind
-//! location_wait: is published, sleep  (for ever)
+//! location_wait: is published, sleep  (forever)
 //! ```
 
 #![allow(unsafe_code)]
@@ -82,8 +82,8 @@ impl Local {
             .is_some_and(|place| ptr::eq(place.slot, slot) && place.key == key && place.born.is_of_this_process())
     }
 
-    /// Gets the element off whatever chain it is on.
-    fn settle(&self) {
+    /// Withdraws the element from whatever chain it is on.
+    fn withdraw(&self) {
         if let Some(place) = self.place.take() {
             (place.withdraw)(place.slot, &self.element, place.born);
         }
@@ -95,12 +95,12 @@ impl Local {
     }
 
     fn publish<B: Backend>(&self, slot: &'static Slot, key: Key, in_loop: bool) {
-        self.settle();
-        // SAFETY: we are the owner, and `settle` has got the element off its chain.
+        self.withdraw();
+        // SAFETY: we are the owner, and `withdraw` has taken the element off its chain.
         unsafe { self.element.rearm(Label { key, selectable: false }) };
         self.place.set(Some(Place { slot, key, in_loop, born: Birth::now(), withdraw: withdraw::<B> }));
         self.publications.set(self.publications.get() + 1);
-        // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor gets it off
+        // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor withdraws it
         // before its memory goes.
         unsafe { slot.push(&self.element) };
         fence_after_publish();
@@ -124,7 +124,7 @@ impl Local {
 impl Drop for Local {
     fn drop(&mut self) {
         if !process_exit::others_were_killed() {
-            self.settle();
+            self.withdraw();
         }
     }
 }
@@ -142,8 +142,8 @@ impl<B: Backend> WaitTable<B> {
         self.location_wait_at(key.into(), Deadline::NEVER);
     }
 
-    /// As [`location_wait`](Self::location_wait), until `deadline` at the latest. [`Woken`](WaitOutcome::Woken) means:
-    /// check the condition again.
+    /// Like [`location_wait`](Self::location_wait), but gives up at `deadline`. [`Woken`](WaitOutcome::Woken) means: check
+    /// the condition again.
     pub fn location_wait_deadline(&'static self, key: impl Into<Key>, deadline: Instant) -> WaitOutcome {
         self.location_wait_at(key.into(), Deadline::at(deadline))
     }
@@ -166,7 +166,7 @@ impl<B: Backend> WaitTable<B> {
 
     /// Arms the thread for `key`: any [`wake_all`](Self::wake_all) from now on ends [`Armed::wait`].
     ///
-    /// Only for tables that are never dropped, as [`location_wait`](Self::location_wait); see
+    /// Only for tables that are never dropped, like [`location_wait`](Self::location_wait); see
     /// [`wait_if`](Self::wait_if) for the same on any table.
     pub fn arm(&'static self, key: impl Into<Key>) -> Armed<B> {
         let key = key.into();
@@ -233,7 +233,7 @@ impl<B: Backend> Armed<B> {
         self.wait_at(Deadline::NEVER);
     }
 
-    /// As [`wait`](Self::wait), until `deadline` at the latest.
+    /// Like [`wait`](Self::wait), but gives up at `deadline`.
     pub fn wait_deadline(self, deadline: Instant) -> WaitOutcome {
         self.wait_at(Deadline::at(deadline))
     }
@@ -245,8 +245,8 @@ impl<B: Backend> Armed<B> {
         let slot = self.table.enter(self.key);
         LOCAL
             .try_with(|local| {
-                let unmoved = local.publications.get() == publication;
-                if unmoved && local.is_at(slot, self.key) { local.wait::<B>(deadline) } else { WaitOutcome::Woken }
+                let is_still_armed = local.publications.get() == publication && local.is_at(slot, self.key);
+                if is_still_armed { local.wait::<B>(deadline) } else { WaitOutcome::Woken }
             })
             .unwrap_or(WaitOutcome::Woken)
     }

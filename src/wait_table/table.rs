@@ -94,24 +94,24 @@ impl<B: Backend> WaitTable<B> {
     /// Waits until `condition` holds. It is evaluated by the calling thread only, any number of times; it may panic,
     /// and may itself wait.
     ///
-    /// Whoever makes it true must then call [`wake_all`](Self::wake_all) with an equal key.
+    /// The thread that makes it true must then call [`wake_all`](Self::wake_all) with an equal key.
     pub fn wait_until(&self, key: impl Into<Key>, condition: impl FnMut() -> bool) {
         self.wait_until_at(key.into(), Deadline::NEVER, condition, SpinFirst::Briefly);
     }
 
-    /// As [`wait_until`](Self::wait_until), until `deadline` at the latest: `false` if it passed and the condition still
-    /// did not hold.
+    /// Like [`wait_until`](Self::wait_until), but gives up at `deadline`: `false` if it passed and the condition still did
+    /// not hold.
     pub fn wait_until_deadline(&self, key: impl Into<Key>, deadline: Instant, condition: impl FnMut() -> bool) -> bool {
         self.wait_until_at(key.into(), Deadline::at(deadline), condition, SpinFirst::Briefly)
     }
 
-    /// As [`wait_until`](Self::wait_until), for `timeout` at the longest: `false` if it passed and the condition still
-    /// did not hold. A timeout too long for the clock means for ever.
+    /// Like [`wait_until`](Self::wait_until), but waits for at most `timeout`: `false` if it passed and the condition still
+    /// did not hold. A timeout too long for the clock means forever.
     pub fn wait_until_timeout(&self, key: impl Into<Key>, timeout: Duration, condition: impl FnMut() -> bool) -> bool {
         self.wait_until_at(key.into(), Deadline::after(timeout), condition, SpinFirst::Briefly)
     }
 
-    /// The loop of every form with a condition. `awake` says what the caller does before it sleeps.
+    /// The loop of every form that waits for a condition. `spin` says what the caller does before it sleeps.
     pub(crate) fn wait_until_at(
         &self,
         key: Key,
@@ -130,7 +130,7 @@ impl<B: Backend> WaitTable<B> {
                 counters::count(Event::FutileWake);
             }
             if deadline.has_passed() {
-                // It may have come true in time, since we looked.
+                // It may have come true in time, since we checked.
                 return condition();
             }
             let (held, notified) = with_published::<B, _>(self.enter(key), label, since, |element| {
@@ -149,18 +149,18 @@ impl<B: Backend> WaitTable<B> {
         }
     }
 
-    /// Publishes the caller, evaluates `still` once, and if it is true waits for a wake-up of `key`: what a futex' wait
-    /// does, with any condition.
+    /// Publishes the caller, evaluates `still` once, and if it is true waits for a wake-up of `key`: what a futex's
+    /// wait does, with any condition.
     ///
     /// May return early. A wait that may be chosen by [`wake_one`](Self::wake_one) must be this one, and its caller must
-    /// look at the state again after it, for its return may have used up somebody's wake-up. If `still` is false or
+    /// check the state again after it, for its return may have used up another thread's wake-up. If `still` is false or
     /// panics, nothing is used up: a wake-up that chose the caller meanwhile goes to the next in line.
     pub fn wait_if(&self, key: impl Into<Key>, still: impl FnOnce() -> bool) {
         self.wait_if_at(key.into(), Deadline::NEVER, SpinFirst::Briefly, still);
     }
 
-    /// As [`wait_if`](Self::wait_if), until `deadline` at the latest. A wake-up that has been used up is never reported
-    /// as a timeout.
+    /// Like [`wait_if`](Self::wait_if), but gives up at `deadline`. A wake-up that has been used up is never reported as a
+    /// timeout.
     pub fn wait_if_deadline(
         &self,
         key: impl Into<Key>,
@@ -170,7 +170,7 @@ impl<B: Backend> WaitTable<B> {
         self.wait_if_at(key.into(), Deadline::at(deadline), SpinFirst::Briefly, still)
     }
 
-    /// Both of the above. A caller that has looked for long enough itself says that it does not want to stay awake.
+    /// Both of the above. A caller that has spun for long enough itself passes [`SpinFirst::No`].
     pub(crate) fn wait_if_at(
         &self,
         key: Key,
@@ -202,7 +202,7 @@ impl<B: Backend> WaitTable<B> {
         self.wake_all_by(key.into(), fence_before_look, |hash| self.is_occupied(hash))
     }
 
-    /// As [`wake_all`](Self::wake_all) without its fence, for callers that changed the condition by a `SeqCst` store or
+    /// Like [`wake_all`](Self::wake_all), but without its fence, for callers that changed the condition by a `SeqCst` store or
     /// read-modify-write. With a weaker change a wake-up can be lost.
     #[inline]
     pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
@@ -210,9 +210,9 @@ impl<B: Backend> WaitTable<B> {
     }
 
     /// Wakes every thread that waits on the [key](Key::ticket) of one of `tickets` at `location`; returns how many
-    /// waiting elements this call notified. Without a fence, as [`wake_all_seqcst`](Self::wake_all_seqcst).
+    /// waiting elements this call notified. Without a fence, like [`wake_all_seqcst`](Self::wake_all_seqcst).
     ///
-    /// A few tickets cost a look at the slot of each. More than the table has slots cost one look at every slot, and then
+    /// A few tickets cost a peek at the slot of each. More than the table has slots cost one peek at every slot, and then
     /// nobody is woken whose ticket is not among them. The location is not read: it may be gone.
     #[inline]
     pub fn wake_tickets_seqcst<T: ?Sized>(&self, location: *const T, tickets: RangeInclusive<u64>) -> usize {
@@ -264,7 +264,7 @@ impl<B: Backend> WaitTable<B> {
         self.state.alerts()
     }
 
-    /// Makes every primitive of this table that looks for alerts take its slow path, until the alert is lowered.
+    /// Sends every post of this table's ticket queues to its slow path, until the alert is lowered.
     pub(crate) fn raise_alert(&self) {
         // First, or a child's first wait would forget this one with its parent's.
         self.state.enter(self.bank.slots());
@@ -284,7 +284,7 @@ impl<B: Backend> WaitTable<B> {
     /// Wakes the thread that has waited longest on `key` by [`wait_if`](Self::wait_if); threads that wait on it in
     /// another form are all woken too. Returns how many waiting elements this call notified.
     ///
-    /// Fenced as [`wake_all`](Self::wake_all), and costs time in proportion to the slot's chain. It wakes more only if
+    /// Fenced like [`wake_all`](Self::wake_all); costs time in proportion to the slot's chain. It wakes more only if
     /// another thread changes the same chain at the same time, and never nobody when somebody waits.
     pub fn wake_one(&self, key: impl Into<Key>) -> usize {
         let key = key.into();
