@@ -110,21 +110,21 @@ impl Birth {
 /// A fork may come in the middle of that: the child sees a renewal of another generation than its own, which nobody will
 /// finish, and starts anew.
 ///
-/// Whoever looks for something in the place and finds another generation, or a renewal, returns as if the place were empty:
-/// what is this process' own is published only after the renewal, and by the argument of [`crate::wait_table`] whoever
-/// publishes after that look sees what the looker has changed before. So the generation is looked at after the place.
+/// A thread that searches the place and finds another generation, or a renewal, returns as if the place were empty: what is
+/// this process's own is published only after the renewal, and by the argument of [`crate::wait_table`] a thread that
+/// publishes after the search sees what the searcher changed before it. So the generation is read after the place.
 pub(crate) struct Generation(AtomicU32);
 
 const RENEWING: u32 = 1;
 
-/// The word of a place that holds what is this process' own.
+/// The word of a place that holds what is this process's own.
 #[inline]
 fn current_word() -> u32 {
     generation().wrapping_mul(2)
 }
 
 impl Generation {
-    /// Of a place that is as old as the first process.
+    /// For a place that exists since before any fork.
     #[cfg(not(layby_model))]
     pub(crate) const fn new() -> Self {
         Self(AtomicU32::new(0))
@@ -212,11 +212,11 @@ mod tests {
         assert_eq!(status, 0);
     }
 
-    /// Who saw an old generation may come here when another thread has renewed it, and others have published.
+    /// A thread that saw an old generation may come here when another has renewed it, and others have published.
     #[test]
     fn what_has_been_renewed_is_not_emptied() {
         let generation = Generation::current();
-        generation.renew(|| unreachable!("emptied of what is this process' own"));
+        generation.renew(|| unreachable!("emptied of what is this process's own"));
         assert!(generation.is_current());
     }
 

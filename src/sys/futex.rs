@@ -1,4 +1,4 @@
-//! Linux' futex: private, with absolute deadlines on the monotonic clock.
+//! Linux's futex: private, with absolute deadlines on the monotonic clock.
 
 use super::{
     AtomicU32, Backend, Broadcast,
@@ -14,7 +14,7 @@ const MATCH_ANY: u32 = u32::MAX;
 /// Sleeps by `futex(2)`.
 ///
 /// Futexes are private to the process. Waking a stale address is harmless: the kernel hashes a private futex's address
-/// without reading it, and wakes whoever sleeps there, who looks at his own word.
+/// without reading it, and wakes whatever thread sleeps there, which checks its own word.
 #[derive(Debug, Clone, Copy)]
 pub struct Futex;
 

@@ -13,7 +13,7 @@ use std::time::Instant;
 /// Sleeps by `parking_lot_core`, with the gate's address as the identity of its owner.
 ///
 /// Waking a stale address is harmless: only threads that parked here carry our token, so a lock of somebody else that
-/// has come to live at that address is passed over; another waiter of ours there looks at his own word.
+/// has come to live at that address is passed over; another waiter of ours there checks its own word.
 ///
 /// After a fork the child inherits `parking_lot_core`'s own table, sleepers and locks that others held included, so a
 /// table on this backend is not promised to work there. [`Native`](super::Native) on Linux and Windows is another.
@@ -39,7 +39,7 @@ unsafe impl Backend for Park {
         }
     }
 
-    /// All of them: there is no wake of one that leaves foreign sleepers alone, nor need for one.
+    /// All of them: `parking_lot_core` has no wake of one that leaves foreign sleepers alone, and none is needed.
     fn wake(word: *const AtomicU32) {
         use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp};
         counters::count(Event::WakeCall);

@@ -89,12 +89,12 @@ impl Trace {
         self.attended.load(Ordering::Relaxed)
     }
 
-    /// By whoever has the element in its hands.
+    /// For a thread that has the element in hand.
     pub(super) fn number(&self) -> Option<usize> {
         Some(self.number.load(Ordering::Relaxed)).filter(|&number| number != 0)
     }
 
-    /// By the same.
+    /// For a thread that has the element in hand.
     pub(super) fn set_number(&self, number: usize) {
         self.number.store(number, Ordering::Relaxed);
     }

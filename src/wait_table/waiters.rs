@@ -15,9 +15,9 @@
 //! read e
 //! ```
 //!
-//! In hand, e is alive by invariant I2. To detach and push back would lose the wake-up of a notifier that looks meanwhile;
-//! a picker is seen by its flag, and does that notifier's work when it puts back (I5). So a report loses nothing; whom it
-//! meets with a notifier at the same moment, it wakes early, as any picker does.
+//! In hand, e is alive by invariant I2. To detach and push back would lose the wake-up of a notifier that peeks meanwhile;
+//! a picker is seen by its flag, and does that notifier's work when it puts back (I5). So a report loses nothing; if it meets
+//! a notifier it wakes some waiters early, as any picker does.
 //!
 //! # Why in batches
 //!
@@ -25,16 +25,16 @@
 //! turn there:
 //!
 //! ```text
-//! report                              notifier                       waiter, who reads the pipe that is written to
+//! report                              notifier                       waiter, which reads the pipe that is written to
 //!                                                                    publish e, sleep
 //! e is in hand
 //!                                     make e's condition true
 //!                                     slot is PICKED: leave FLUSH
 //! visitor: writes to the pipe, which is full
-//! (for ever)                                                         (for ever: only the report could wake it)
+//! (forever)                                                          (forever: only the report could wake it)
 //! ```
 //!
-//! Nor does a visitor need a pipe: it may itself wait for what the waiter would do next. So what is in hand is
+//! It does not take a pipe: a visitor may itself wait for what the waiter would do next. So what is in hand is
 //! copied to the stack, as much as there is room for, and put back before the visitor sees it; the next round goes on where
 //! this one ended. It ends after as many rounds as the first one found necessary, however many waiters come meanwhile.
 //!
@@ -58,16 +58,16 @@
 //! An element that is waited on from the first round to the last is then copied once, whatever others do:
 //!
 //! - Not twice: its number stays, and when it has been copied the report is past it.
-//! - Not never: what gets a number later is above it, so the elements that the report must pass before it become only
-//!   fewer. There are rounds enough for them, as the first round counted, and a round stops only when it is full. Elements
+//! - At least once: what gets a number later is above it, so the elements that the report must pass before it only become
+//!   fewer. There are enough rounds for them, as the first round counted, and a round stops only when it is full. Elements
 //!   that only linger have their places too, so that it does not matter when their owners begin to wait.
 //!
-//! A report gives newcomers numbers above those that it has copied, too. For it may be that all below them have left, and
-//! that they are the same threads, woken for nothing: the rounds that remain are theirs.
+//! A report gives newcomers numbers above those that it has copied, too: perhaps all below them have left, and they are the
+//! same threads, woken for nothing. The rounds that remain are theirs.
 //!
 //! # In a signal handler
 //!
-//! The interrupted thread may itself be a picker that will not go on before the handler returns. So a report looks at a
+//! The interrupted thread may itself be a picker that will not go on before the handler returns. So a report tries a
 //! slot that another picker holds a limited number of times, and then says that it was busy. It allocates nothing and
 //! takes no lock; the put-back may have to wake, which on [`Park`](crate::sys::Park) takes one.
 
@@ -242,11 +242,11 @@ impl Sighting {
 impl<B: Backend> WaitTable<B> {
     /// Who waits in this table, on what, and since when: for a program that hangs.
     ///
-    /// Not all at one moment: a slot at a time. Whoever waits undisturbed while its slot is looked at is there once,
-    /// however many others come and go, and whatever other reports are made at the same time. Whom somebody wakes
-    /// meanwhile, be it for nothing, may be missing, or be there twice if it waits again. Elements that a thread has left
-    /// behind, in the forms that may do so, are not waiters and not shown. It loses nobody's wake-up; as any concurrent
-    /// call it may wake somebody early.
+    /// Not all at one moment: a slot at a time. A thread that waits undisturbed while its slot is visited is there once,
+    /// however many others come and go, and whatever other reports are made at the same time. A thread that is woken
+    /// meanwhile, even for nothing, may be missing, or be there twice if it waits again. Elements that a thread has left
+    /// behind, in the forms that may do so, are not waiters and not shown. It loses nobody's wake-up; like any concurrent
+    /// call it may wake a thread early.
     ///
     /// ```
     /// use layby::sema::Semaphore;
@@ -373,7 +373,7 @@ pub fn waiters() -> Waiters {
 /// layby: 1 waiting, 0 slots busy
 /// ```
 pub fn dump_waiters() {
-    // It has no errors.
+    // `Stderr` never fails.
     let _ = Global::table().dump_waiters(&mut Stderr::new());
 }
 
