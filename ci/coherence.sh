@@ -49,9 +49,7 @@ counts() {
 with_variant() {
     copy=$build/variant
     rm -rf "$copy"
-    mkdir -p "$copy"
-    cp -r src examples tests Cargo.toml Cargo.lock README.md "$copy"
-    sed -i '/^members/d; /^default-members/d' "$copy/Cargo.toml"
+    copy_package "$copy"
     sed -i "s~$2~$3~" "$copy/$1"
     if cmp -s "$1" "$copy/$1"; then
         echo "$1 has no '$2' to change"

@@ -5,6 +5,7 @@
 #   install PACKAGE...       installs them, or newer ones, or skips
 #   debian_rust [PACKAGE...] switches to Debian's rustc, which comes with the sources of std, so that std can be built for
 #                            any target and with any flag; leaves the machine's own toolchain alone
+#   copy_package DIR         copies the package to DIR, out of the workspace, for those who change it there
 #   limited COMMAND...       runs a command that must not hang: it fails after LAYBY_CI_LIMIT seconds (default 900)
 #   say TEXT                 a headline
 # The distribution is Debian 12, the user root; on anything else `need` skips if a package is missing.
@@ -23,6 +24,17 @@ skip() {
 }
 
 limited() { timeout --kill-after=10 "${LAYBY_CI_LIMIT:-900}" "$@"; }
+
+# What Cargo.toml, the sources and the tests name; without the packages that are beside it. `[workspace]` stays, so that cargo
+# does not look for a workspace above DIR.
+copy_package() {
+    local part
+    mkdir -p "$1"
+    for part in Cargo.toml Cargo.lock build.rs README.md src tests examples sim; do
+        [ ! -e "$part" ] || cp -r "$part" "$1"
+    done
+    sed -i -E '/^(default-)?members *= *\[[^]]*$/,/\]/d; /^(default-)?members *=/d' "$1/Cargo.toml"
+}
 
 need() {
     local package missing=()

@@ -4,23 +4,21 @@
 loom takes SeqCst accesses for acquire and release, and hardware is stronger than the language. Here nothing is: for each
 test every execution that C++20 (and so Rust) allows is enumerated, and none has the forbidden outcome.
 
-The orders are not written here. `o('name')` reads the one that the source has in `unless_mutant!("name", …)`, `f('name')`
-that of the fence which the mutant of that name leaves out; so a weaker order in the source fails here. And each order is
-shown to be needed: with a weaker one in its place (the first that does is printed) the forbidden outcome must be allowed,
-unless the test says that the order is `spare`, which must be true as well.
+The orders are not written here. `o('name')` is the one that the mutant of that name weakens, be it of an access or of a
+fence: its row in ci/mutants/*.txt has the source's own line, and fits it or the script ends. So a weaker order in the source
+fails here. And each order is shown to be needed: with a weaker one in its place (the first that does is printed) the
+forbidden outcome must be allowed, unless the test says that the order is `spare`, which must be true as well.
 
   ci/litmus.py                    all tests, and their twins
   ci/litmus.py TEST MUTANT        one test with that order relaxed: fails if it is caught
 """
 
-import re
 import sys
 import time
-from pathlib import Path
 
 from memory_model import executions, fence, load, store, update
+from mutants import Misfit, order_of
 
-SOURCE = '\n'.join(path.read_text() for path in sorted(Path(__file__).parent.parent.joinpath('src').rglob('*.rs')))
 # From the strongest to none at all: a fence that is relaxed does nothing.
 WEAKER = {
     'R': ['SeqCst', 'Acquire', 'Relaxed'],
@@ -31,24 +29,16 @@ WEAKER = {
 
 
 class Named(str):
-    """An order that has a name in the source."""
-
-
-def named(name, pattern):
-    found = set(re.findall(pattern, SOURCE))
-    if len(found) != 1:
-        sys.exit(f'the source has {len(found)} orders named {name}')
-    order = Named(found.pop())
-    order.name = name
-    return order
+    """An order that has a name in the tables of mutants."""
 
 
 def o(name):
-    return named(name, rf'unless_mutant!\("{name}", (\w+)\)')
-
-
-def f(name):
-    return named(name, rf'mutant!\("{name}"\) {{\s*fence\(Ordering::(\w+)\)')
+    try:
+        order = Named(order_of(name))
+    except Misfit as misfit:
+        sys.exit(str(misfit))
+    order.name = name
+    return order
 
 
 def add(n=1):
@@ -62,7 +52,7 @@ def swap(expected, new):
 
 # The two halves of the wait table: src/wait_table/mod.rs, "The protocol".
 def publish():
-    return [update('slot', add(), o('relaxed_push')), fence(f('no_publish_fence'))]
+    return [update('slot', add(), o('relaxed_push')), fence(o('no_publish_fence'))]
 
 
 def look(order='relaxed_look'):
@@ -77,18 +67,18 @@ def waits_and_wakes():
     x0 = dict(slot=0, x=0)
     # WaitTable::wait_until against wake_all, after a plain store; also WaitPoint::commit against notify, and Condvar.
     yield ('wait_against_wake', x0,
-           [publish() + [load('x', 'Relaxed')], [store('x', 1, 'Relaxed'), fence(f('no_look_fence')), look()]],
+           [publish() + [load('x', 'Relaxed')], [store('x', 1, 'Relaxed'), fence(o('no_look_fence')), look()]],
            lambda r: r[0, 2] == 0 and r[1, 2] == 0, {'relaxed_push', 'relaxed_look'})
     # WaitPoint::prepare against WaitPoint::announce: the word is the point's own.
     yield ('prepare_against_announce', dict(point=0, x=0),
-           [[update('point', add(), 'Relaxed'), fence(f('no_publish_fence')), load('x', 'Relaxed')],
-            [store('x', 1, 'Relaxed'), fence(f('no_look_fence')), load('point', 'Relaxed')]],
+           [[update('point', add(), 'Relaxed'), fence(o('no_publish_fence')), load('x', 'Relaxed')],
+            [store('x', 1, 'Relaxed'), fence(o('no_look_fence')), load('point', 'Relaxed')]],
            lambda r: r[0, 2] == 0 and r[1, 2] == 0, set())
     # The forms without fence B: WaitTable::wake_all_seqcst after a SeqCst change of the caller's.
     for name, change in [('store', store('x', 1, 'SeqCst')), ('update', update('x', add(), 'SeqCst'))]:
         yield (f'wake_after_a_seqcst_{name}', x0, [publish() + [load('x', 'Relaxed')], [change, look()]],
                lambda r: r[0, 2] == 0 and r[1, 1] == 0, PUSH_IS_SPARE)
-    # T2 of src/line/mod.rs, EventCount::wait_at_least against advance and close, the listings' takes against posts.
+    # T2 of src/ticket_queue/mod.rs, EventCount::wait_at_least against advance and close, the listings' takes against posts.
     for name, change, check in [
         ('conservative_post', update('x', add(), o('relaxed_conservative_grant')), 'relaxed_is_granted'),
         ('hand_over', store('x', 1, o('relaxed_hand_over')), 'relaxed_is_granted'),
@@ -104,14 +94,14 @@ def waits_and_wakes():
     # RawMutex: may_sleep against release, which looks only if it finds WAITERS (2) beside LOCKED (1).
     yield ('may_sleep_against_release', dict(slot=0, state=1),
            [publish() + [update('state', lambda state: state | 2 if state & 1 else state, 'Relaxed')],
-            [update('state', add(-1), o('relaxed_release'), lambda state: state != 1), fence(f('no_look_fence')), look()]],
+            [update('state', add(-1), o('relaxed_release'), lambda state: state != 1), fence(o('no_look_fence')), look()]],
            lambda r: r[0, 2] & 1 and r.get((1, 2), 0) == 0, {'relaxed_push', 'relaxed_release', 'relaxed_look'})
 
 
 def lines():
-    """src/line: tickets, grants and markers."""
+    """src/ticket_queue: tickets, grants and markers."""
     t0 = dict(ticket=0, grant=0)
-    # T1: Line::draw, or draw_many, and the check that follows, against Line::post.
+    # T1: TicketQueue::draw, or draw_many, and the check that follows, against TicketQueue::post.
     for name, draw in [('take', 'relaxed_draw'), ('take_of_many', 'relaxed_draw_of_many')]:
         yield (f'{name}_against_post', t0,
                [[update('ticket', add(), o(draw)), load('grant', o('relaxed_is_granted'))],
@@ -122,7 +112,7 @@ def lines():
            [[update('ticket', add(), o('relaxed_listing_draw')), load('grant', o('relaxed_surplus'))],
             [update('grant', add(), o('relaxed_listing_grant')), load('ticket', o('relaxed_listing_is_drawn'))]],
            lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
-    # M1: a marker against a grant. Abandoned::publish and settle's S5, against a post and Line::after_grant.
+    # M1: a marker against a grant. Abandoned::publish and settle's S5, against a post and TicketQueue::after_grant.
     m0 = dict(grant=0, ticket=2, alerts=0, cell=0, more=0)
     marker = [update('alerts', add(), o('relaxed_raise')), store('cell', 1, o('relaxed_fill'))]
     find = [load('alerts', o('relaxed_look_for_alerts'), lambda alerts: alerts), load('cell', o('relaxed_look_at_cell'))]
@@ -183,7 +173,7 @@ def carriers():
 
 
 def arrays():
-    """src/sema/array.rs: buckets."""
+    """src/paper/array.rs: buckets."""
     b0 = dict(sequence=0, sleepers=0, grant=0)
     # WaitBucket::wait_for_change against change.
     yield ('sleeper_against_change', b0,

@@ -13,15 +13,15 @@
 # machines (more system time than user time); the mutants 5, 1 of them user time, for the rest is watchdogs; shuttle 1; the
 # explorer 15 seconds, the litmus tests 1. Each loom model's bound and time are at the top of its file.
 #
-# By hand: RUSTFLAGS='--cfg layby_loom' cargo test --release --test 'loom_*' -- --nocapture
-# A mutant: RUSTFLAGS='--cfg layby_loom --cfg layby_mutant="no_flush"' cargo test --release --test loom_pick
+# By hand: RUSTFLAGS='--cfg layby_loom' cargo test --release --test 'loom*' -- --nocapture
+# A mutant by hand: ci/mutants.py diff no_flush | git apply, and the same; then git apply -R
 set -eu
 cd "$(dirname "$0")/.."
 build=${CARGO_TARGET_DIR:-$PWD/target}/model
-unset CARGO_TARGET_DIR RUSTC_WORKSPACE_WRAPPER
+unset CARGO_TARGET_DIR
 export CARGO_PROFILE_RELEASE_DEBUG=0
 
-# The mutants' table is ci/mutants.txt: mutant | test file | test that catches it
+# The mutants are the rows of ci/mutants/*.txt; ci/mutants.py says what is in a row.
 # What a mutant may take until it is caught. One that hangs is not counted as caught: loom reports its deadlocks, and the
 # ordinary tests have watchdogs, which are less patient here.
 mutant_seconds=300
@@ -39,7 +39,7 @@ in_world() { # loom, shuttle or real; cargo arguments…
 
 run_models() {
     echo "== loom models"
-    in_world loom test --release --test 'loom_*' -- --nocapture
+    in_world loom test --release --test 'loom*' -- --nocapture
 }
 
 run_python() { # headline, script
@@ -57,65 +57,48 @@ run_litmus() { run_python "litmus tests" ci/litmus.py; }
 
 run_shuttle() {
     echo "== shuttle"
-    in_world shuttle test --release --test 'shuttle_*' -- --nocapture
+    in_world shuttle test --release --test 'shuttle*' -- --nocapture
 }
 
-# The rows of the table, as "mutant file test".
-rows() {
-    sed -n 's/^\([a-z0-9_]*\) *| *\([a-z0-9_]*\) *| *\([a-z0-9_:]*\) *$/\1 \2 \3/p' ci/mutants.txt
+# The models that no row of the table names: one that no mutant has ever made fail proves nothing.
+unnamed_models() {
+    grep -E '^(loom|shuttle)' "$build/binaries" | while read -r name binary; do
+        "$binary" --list --format terse | sed -n "s/^\(.*\): test\$/$name \1/p"
+    done | grep -vE '^loom_litmus |^loom litmus::' | sort -u >"$build/models" # the litmus tests have twins of their own
+    cut -d' ' -f2- "$build/chosen" | sort -u | comm -13 - "$build/models" |
+        sed 's/^\(.*\) \(.*\)$/no mutant is named for the model \1::\2/'
 }
 
-# Prints what the source, the tests and the table do not agree on: a mutant without a row, a row without a mutant, a model
-# that no mutant has ever made fail.
-disagreements() {
-    rows >"$build/rows"
-    grep -rhoE 'mutant!\("[a-z0-9_]+"' src | sed 's/.*"\(.*\)"/\1/' | sort -u >"$build/in_source"
-    cut -d' ' -f1 "$build/rows" | sort -u | diff "$build/in_source" - | sed -n 's/^</no test is named for the mutant/p; s/^>/no such mutant:/p'
-    for file in tests/loom_*.rs tests/shuttle_*.rs; do
-        name=$(basename "$file" .rs)
-        test "$name" != loom_litmus || continue # has twins of its own
-        sed -n '/^ *#\[test\]/,/fn /s/.*fn \([a-z0-9_]*\)(.*/\1/p' "$file" | while read -r model; do
-            grep -q " $name $model\$" "$build/rows" || echo "no mutant is named for the model $name::$model"
-        done
-    done
-}
-
-world_of() { # test file
+world_of() { # test binary
     case $1 in
-    loom_*) echo loom ;;
-    shuttle_*) echo shuttle ;;
+    loom*) echo loom ;;
+    shuttle*) echo shuttle ;;
     litmus) echo none ;;
     *) echo real ;;
     esac
 }
 
-# All mutants are built into one binary for each test file. The flag comes by a wrapper of rustc, which is asked for the
-# workspace's own crate only: the models' other crates are not built again.
-build_mutants() { # test files…: prints "file binary" for each
-    wrapper=$build/with_mutants
-    printf '#!/bin/sh\nexec "$@" --cfg layby_mutants\n' >"$wrapper"
-    chmod +x "$wrapper"
+# All mutants are built into one binary for each file of tests, from one copy of the package. The models' other crates are
+# not built again: the copy has the target directories of the original.
+build_mutants() { # test binaries, may have *: prints "name path" for each
     for world in loom shuttle real; do
         targets=
-        for file; do
-            test "$(world_of "$file")" != $world || targets="$targets $(test "$file" = lib && echo --lib || echo "--test $file")"
+        for name; do
+            test "$(world_of "$name")" != $world || targets="$targets $(test "$name" = lib && echo --lib || echo "--test $name")"
         done
         test -z "$targets" && continue
         # The ordinary tests with debug assertions, the models as fast as they go.
         profile=$(test $world = real || echo --release)
         # shellcheck disable=SC2086
-        RUSTC_WORKSPACE_WRAPPER=$wrapper in_world $world test $profile --no-run $targets 2>"$build/$world.log" ||
+        in_world $world test $profile --manifest-path "$build/mutated/Cargo.toml" --no-run $targets 2>"$build/$world.log" ||
             { cat "$build/$world.log" >&2; exit 2; }
-        sed -n 's/.*Executable .*(\(.*\))$/\1/p' "$build/$world.log"
-    done | while read -r binary; do
-        file=$(basename "$binary" | sed 's/-[0-9a-f]*$//')
-        test "$file" = layby && file=lib
-        echo "$file $binary"
+        # "Executable tests/name.rs (path/name-0123456789abcdef)"; the unit tests are named by the package.
+        sed -n 's/.*Executable .*(\(.*\/\(.*\)-[0-9a-f]*\))$/\2 \1/p' "$build/$world.log" | sed 's/^layby /lib /'
     done
 }
 
 # One row: prints whether the test fails with the mutant. Without it, it must pass.
-run_mutant() { # mutant, test file, test
+run_mutant() { # mutant, test binary, test
     binary=$(sed -n "s/^$2 //p" "$build/binaries")
     log=$build/mutants/$1.$2.$3
     status=0
@@ -142,24 +125,28 @@ at_once() { # how many at a time; rows on the standard input
 
 run_mutants() { # names, or none for all
     echo "== mutants"
+    if ! command -v python3 >/dev/null; then
+        echo "SKIPPED: mutants: python3 is not to be had here"
+        return
+    fi
     mkdir -p "$build/mutants"
     chosen=$build/chosen
-    if test $# = 0; then
-        rows >"$chosen"
-        disagreements >"$build/disagreements"
-    else
-        for name; do rows | grep "^$name "; done >"$chosen"
-        : >"$build/disagreements"
-    fi
-    # shellcheck disable=SC2046
-    build_mutants $(cut -d' ' -f2 "$chosen" | sort -u) >"$build/binaries"
-    checkers=' loom_| shuttle_| litmus '
+    # A row that does not fit the source is told before anything is built.
+    python3 ci/mutants.py instrument "$build/mutated"
+    python3 ci/mutants.py rows "$@" >"$chosen"
+    # With all mutants all models are built, so that one without a mutant is noticed.
+    models=$(test $# != 0 || echo 'loom* shuttle*')
+    named=$(cut -d' ' -f2 "$chosen" | sort -u | if test $# = 0; then grep -vE '^(loom|shuttle)'; else cat; fi)
+    # shellcheck disable=SC2086
+    (set -f && build_mutants $models $named) >"$build/binaries"
+    if test $# = 0; then unnamed_models; fi >"$build/disagreements"
+    checkers='^[^ ]+ (loom|shuttle|litmus)'
     cpus=$(nproc)
     grep -E "$checkers" "$chosen" | at_once "$cpus" | tee "$build/caught"
     # Of the ordinary tests most hang until their watchdogs bark, so more of them at once. Without a mutant they must pass, though
     # their watchdogs are impatient; of the models we know that already.
     grep -vE "$checkers" "$chosen" | at_once $((4 * cpus)) | tee -a "$build/caught"
-    grep -vE "$checkers" "$chosen" | sed 's/^[a-z_]*/none/' | sort -u | at_once "$cpus" | grep -v 'NOT CAUGHT.*(0)' >>"$build/disagreements" || true
+    grep -vE "$checkers" "$chosen" | sed 's/^[^ ]*/none/' | sort -u | at_once "$cpus" | grep -v 'NOT CAUGHT.*(0)' >>"$build/disagreements" || true
     cat "$build/disagreements"
     echo "$(grep -vc 'NOT CAUGHT' "$build/caught" || true) of $(wc -l <"$chosen") are caught"
     ! grep -q 'NOT CAUGHT' "$build/caught" && ! test -s "$build/disagreements"
