@@ -374,7 +374,9 @@ def verification():
         for argument in arguments:
             places = '; '.join(f'`{file}`, {what}' if what else f'`{file}`' for file, what in argument.places)
             out += [wrapped(f'**{argument.claim}**', '', ''), wrapped(f'Argued in {places}.', '', '')]
-            out += [wrapped(besides, '', '') for besides in argument.besides] + ['']
+            if argument.besides:
+                out.append(wrapped(' '.join(argument.besides), '', ''))
+            out.append('')
             mutants_of = collections.defaultdict(list)
             for name in argument.mutants:
                 for test in tests_of.get(name, []):
