@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""What the parts of src/ may know of each other and of the world outside. Prints what breaks a rule, as file:line.
+
+A rule looks at code only: not at comments, strings and what is compiled for tests, unless it says so. What it allows stands
+beside it, with the reason. Unsafe code and operating systems have gates of their own in ci/check.sh.
+
+Needs: python3 (3.9 or newer). Takes less than a second.
+"""
+import re
+import sys
+
+from rust_source import code_only, end_of_bracket, files, line_of, without_tests
+
+# Who may use whom. From the bottom to the top; nobody uses what is above it, and the clients do not use each other.
+BELOW_THE_TABLE = {'sync', 'sys', 'counters', 'deadline', 'spin_policy'}
+CLIENTS = {'atomic', 'eventcount', 'mutex', 'sema', 'paper'}
+OF_A_CLIENT = {'sync', 'counters', 'deadline', 'spin_policy', 'wait_table', 'ticket_queue'}
+MAY_USE = {
+    'sync': set(),
+    'counters': {'sync'},
+    'sys': {'sync', 'counters'},
+    'deadline': {'sync'},
+    'spin_policy': {'sync', 'sys', 'counters', 'deadline'},
+    'wait_table': BELOW_THE_TABLE,
+    'ticket_queue': BELOW_THE_TABLE | {'wait_table'},
+    'atomic': OF_A_CLIENT,
+    'eventcount': OF_A_CLIENT,
+    'mutex': OF_A_CLIENT,
+    'sema': OF_A_CLIENT,
+    # `sys` for the names of THE_PAPER_NAMES; `sema`, of which it makes one more of its listings' kind.
+    'paper': OF_A_CLIENT | {'sys', 'sema'},
+    'debugger': {'wait_table'},
+}
+# A file that may use more: the reason.
+MAY_USE_MORE = {
+    ('sync/model.rs', 'wait_table'): 'a model makes the crate\'s statics when it begins, so it has to name them',
+    ('sync/model.rs', 'ticket_queue'): 'as above',
+    ('sync/model.rs', 'paper'): 'as above',
+}
+# Backends are for a client's user to choose; the listings are generic over them.
+THE_PAPER_NAMES = {'Backend', 'Broadcast', 'Spin', 'Native'}
+
+# (what is wrong, pattern, where it is allowed: path -> reason, whether comments count too)
+PATTERNS = [
+    ('atomics are taken from crate::sync, so that a model sees them',
+     r'\b(?:core|std)::(?:\{[^;]*?\b)?sync::atomic\b',
+     {'sync/': 'the one place that names them',
+      'atomic/mod.rs': 'implements its trait for the standard library\'s atomics, which are its users\''}, False),
+    ('the clock is asked through crate::sync or crate::deadline, so that a model can turn it',
+     r'\bInstant::now\b|\bSystemTime\b|\.elapsed\(\)',
+     {'sync/': 'the one place that names it', 'deadline.rs': 'what deadlines are made from'}, False),
+    ('the source does not know of its mutants: they are in ci/mutants', r'(?i)mutant', {}, True),
+    ('both model checkers together are cfg(layby_model): see build.rs', r'any\(\s*layby_(?:loom|shuttle),\s*layby_(?:loom|shuttle)\s*\)',
+     {}, True),
+]
+
+
+def module_of(file):
+    return file.split('/')[0].removesuffix('.rs')
+
+
+def is_allowed(file, places):
+    return any(file == place or place.endswith('/') and file.startswith(place) for place in places)
+
+
+def broken_patterns(file, text, code):
+    for wrong, pattern, allowed, in_comments in PATTERNS:
+        if not is_allowed(file, allowed):
+            for found in re.finditer(pattern, text if in_comments else code):
+                yield found.start(), wrong
+
+
+def names_behind(code, at):
+    """The first names of a path that goes on at `at`: of `a::b` it is a, of `{a::b, c}` they are a and c."""
+    if code[at] != '{':
+        found = re.compile(r'\w+').match(code, at)
+        return [(found[0], found.end())] if found else []
+    names, depth, expected = [], 0, False
+    for found in re.compile(r'[{},]|\w+').finditer(code, at):
+        if found[0] == '{':
+            depth, expected = depth + 1, depth == 0
+        elif found[0] == '}':
+            depth -= 1
+            if not depth:
+                break
+        elif found[0] == ',':
+            expected = depth == 1
+        elif expected:
+            names.append((found[0], found.end()))
+            expected = False
+    return names
+
+
+def paths_from_the_root(file, code):
+    """(where, name, behind it) of all paths that begin at the root of the crate, by `crate::` or by enough of `super::`."""
+    inline = [(found.end(), end_of_bracket(code, found.end() - 1)) for found in re.finditer(r'\bmod\s+\w+\s*\{', code)]
+    parts = file.removesuffix('.rs').split('/')
+    level = len(parts) - (parts[-1] in ('mod', 'lib'))
+    for found in re.finditer(r'\bcrate::|(?<![\w:])(?:super::)+', code):
+        supers = found[0].count('super::')
+        nested = sum(start < found.start() < end for start, end in inline)
+        if not supers or supers >= level + nested:
+            for name, end in names_behind(code, found.end()):
+                yield found.start(), name, end
+
+
+def reexports(lib):
+    """What the root has of its modules: name -> module."""
+    return {name: module for module, names in re.findall(r'\buse\s+(\w+)::\{([^}]*)\}', lib) for name in re.findall(r'\w+', names)}
+
+
+def broken_imports(file, code, modules, at_root):
+    module = module_of(file)
+    if module == 'lib':
+        return
+    if module not in MAY_USE:
+        yield 0, f'the module {module} is not in the table of ci/architecture.py'
+    for at, name, end in paths_from_the_root(file, code):
+        used = name if name in modules else at_root.get(name, name)
+        if used in modules and used != module and used not in MAY_USE.get(module, modules) and (file, used) not in MAY_USE_MORE:
+            yield at, f'{module} must not use {used}'
+        elif used == 'sys' and module in CLIENTS:
+            rest = re.compile(r'\s*::\s*(?=[\w{])').match(code, end)
+            named = {name for name, _ in names_behind(code, rest.end())} if rest else {'sys itself'}
+            if named - THE_PAPER_NAMES:
+                yield at, f'{module} must not use {", ".join(sorted(named - THE_PAPER_NAMES))} of sys'
+
+
+def main():
+    sources = files()
+    codes = {file: without_tests(code_only(text)) for file, text in sources.items()}
+    modules = {module_of(file) for file in sources} - {'lib'}
+    at_root = reexports(codes['lib.rs'])
+    broken = []
+    for file, code in codes.items():
+        for at, wrong in [*broken_patterns(file, sources[file], code), *broken_imports(file, code, modules, at_root)]:
+            line = line_of(code, at)
+            broken.append(f'src/{file}:{line}: {wrong}: {sources[file].splitlines()[line - 1].strip()}')
+    return '\n'.join(broken)
+
+
+if __name__ == '__main__':
+    sys.exit(main() or 0)
