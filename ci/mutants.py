@@ -43,10 +43,11 @@ TABLES = ROOT / 'ci' / 'mutants'
 NOT_TABLES = {'unmutated.txt', 'promises.txt'}
 VERIFICATION = ROOT / 'docs' / 'verification.md'
 
-# What an order is worth. A fence that is a function of its own counts as more than any order.
+# What an order is worth. A fence counts as more than any order; those that have a name do wherever they are named, since they
+# may be handed on to be called.
 STRENGTH = {'Relaxed': 0, 'Acquire': 1, 'Release': 1, 'AcqRel': 2, 'SeqCst': 3}
 FENCE = 4
-ORDER = re.compile(r'\b(?:Relaxed|Acquire|Release|AcqRel|SeqCst)\b|(?<!\bfn )\bfence\w*(?=\s*\()')
+ORDER = re.compile(r'\b(?:Relaxed|Acquire|Release|AcqRel|SeqCst)\b|(?<!\bfn )\b(?:fence_\w+|fence(?=\s*\())')
 
 
 class Misfit(Exception):
@@ -221,9 +222,9 @@ def weakened(row):
     else:
         for _, first, last, new_first, new_last in difflib.SequenceMatcher(None, old_names, new_names, False).get_opcodes():
             instead = max((strength(token) for token in new_names[new_first:new_last]), default=-1)
-            # What has only moved is still there.
-            gone += [at for at in range(first, last)
-                     if strength(old_names[at]) > instead and new_names.count(old_names[at]) < old_names.count(old_names[at])]
+            gone += [at for at in range(first, last) if strength(old_names[at]) > instead]
+    # What has only moved is still there.
+    gone = [at for at in gone if new_names.count(old_names[at]) < old_names.count(old_names[at])]
     for at in gone:
         line, token = old[at]
         yield line, sum(1 for before, _ in old[:at] if before == line), token
@@ -428,6 +429,9 @@ def instrumented_sources():
 
 
 def write_copy(directory):
+    # What is there and not of the copy goes, so it had better be an earlier copy.
+    if directory.is_dir() and any(directory.iterdir()) and not (directory / 'src' / 'mutants.rs').is_file():
+        raise Misfit(f'{directory} is not empty, and no copy of the package')
     with tempfile.TemporaryDirectory() as staged:
         staged = Path(staged)
         subprocess.run(['bash', '-c', 'source ci/lib.sh && copy_package "$1"', 'copy', staged], cwd=ROOT, check=True)
