@@ -14,7 +14,7 @@ if command -v python3 >/dev/null; then
     say "architecture"
     python3 ci/architecture.py
 else
-    echo "SKIPPED: the tables of mutants and the architecture: python3 is not to be had here"
+    echo "SKIPPED: the tables of mutants and the architecture: python3 is not installed"
 fi
 
 say "format"

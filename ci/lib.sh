@@ -1,6 +1,6 @@
 # What the scripts of ci/ have in common. Sourced, not run: goes to the root of the repository, and gives
 #   $BUILD                   where the scripts build, apart from plain `cargo build`
-#   skip REASON              ends the script with status 77: what it needs is not to be had here
+#   skip REASON              ends the script with status 77: what it needs is not installed
 #   need PACKAGE...          installs the Debian packages that are missing, or skips
 #   install PACKAGE...       installs them, or newer ones, or skips
 #   debian_rust [PACKAGE...] switches to Debian's rustc, which comes with the sources of std, so that std can be built for

@@ -47,7 +47,7 @@ run_python() { # headline, script
     if command -v python3 >/dev/null; then
         python3 "$2"
     else
-        echo "SKIPPED: $1: python3 is not to be had here"
+        echo "SKIPPED: $1: python3 is not installed"
     fi
 }
 
@@ -126,7 +126,7 @@ at_once() { # how many at a time; rows on the standard input
 run_mutants() { # names, or none for all
     echo "== mutants"
     if ! command -v python3 >/dev/null; then
-        echo "SKIPPED: mutants: python3 is not to be had here"
+        echo "SKIPPED: mutants: python3 is not installed"
         return
     fi
     mkdir -p "$build/mutants"

@@ -22,7 +22,7 @@ if command -v taskset >/dev/null && taskset -c 0 true; then
     repeat "debug, one CPU" taskset -c 0 cargo test
     repeat "release, one CPU" taskset -c 0 cargo test --release
 else
-    echo "SKIPPED: one CPU: taskset is not to be had here"
+    echo "SKIPPED: one CPU: taskset is not installed"
 fi
 repeat "with counters" cargo test --features counters
 # The counters of targets without 64-bit atomics, where lines and what is made of them differ.
