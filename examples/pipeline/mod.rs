@@ -33,12 +33,12 @@ pub struct Pipeline<T> {
     entries: Box<[UnsafeCell<T>]>,
     drawn: Sequencer,
     /// `[0]`: published; the others: finished by each stage.
-    counts: Box<[Line]>,
+    counts: Box<[PaddedCount]>,
 }
 
 /// A stage's count, on a cache line of its own: producers and stages advance at the same time.
 #[repr(align(128))]
-struct Line {
+struct PaddedCount {
     count: EventCount,
     /// Whether a thread runs the stage.
     taken: AtomicBool,
@@ -64,7 +64,9 @@ impl<T: Default> Pipeline<T> {
         Self {
             entries: (0..capacity).map(|_| UnsafeCell::default()).collect(),
             drawn: Sequencer::new(),
-            counts: (0..=stages).map(|_| Line { count: EventCount::new(), taken: AtomicBool::new(false) }).collect(),
+            counts: (0..=stages)
+                .map(|_| PaddedCount { count: EventCount::new(), taken: AtomicBool::new(false) })
+                .collect(),
         }
     }
 }
@@ -151,7 +153,7 @@ impl<T> Pipeline<T> {
     /// # Panics
     /// If the stage has been run before; or if `work` panics: then the pipeline is closed.
     pub fn run_stage(&self, stage: usize, batch: u64, mut work: impl FnMut(&mut T)) -> u64 {
-        let (before, Line { count: mine, taken }) = (&self.counts[stage].count, &self.counts[stage + 1]);
+        let (before, PaddedCount { count: mine, taken }) = (&self.counts[stage].count, &self.counts[stage + 1]);
         assert!(!taken.swap(true, Ordering::Relaxed), "stage {stage} has one worker (R3)");
         let unfinished = CloseOnDrop(self);
         let mut done = 0;
