@@ -37,7 +37,7 @@ use crate::deadline::Deadline;
 use crate::spin_policy::SpinFirst;
 use crate::sync::{
     atomic::{AtomicU64, Ordering},
-    const_outside_models, fence_after_publish, fence_before_look,
+    const_outside_models, fence_after_publish, fence_before_peek,
 };
 use crate::wait_table::{Global, Home, Key, WaitOutcome};
 use core::{fmt, marker::PhantomData, ptr};
@@ -152,7 +152,7 @@ impl<H: Home> WaitPoint<H> {
     /// Begins a new epoch, if anybody waits.
     #[inline]
     fn announce(&self) -> bool {
-        fence_before_look();
+        fence_before_peek();
         // Ordering: relaxed, both; the fences here and in the wake-up order them.
         let waited_for = self.state.load(Ordering::Relaxed) & WAITERS != 0;
         if waited_for {

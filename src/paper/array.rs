@@ -5,7 +5,7 @@ use crate::spin_policy;
 use crate::sync::{
     IN_A_MODEL,
     atomic::{AtomicU32, Ordering},
-    const_outside_models, fence_before_look_seqcst, world_static,
+    const_outside_models, fence_before_peek_seqcst, world_static,
 };
 use crate::sys::{Broadcast, Spin};
 use crate::ticket_queue::{Distance, MAX_DISTANCE, Word, key_of};
@@ -40,7 +40,7 @@ impl WaitBucket {
         // Counted before the last look at the sequence, which is the backend's: either it sees the change, or `change`
         // sees the count.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        fence_before_look_seqcst();
+        fence_before_peek_seqcst();
         while self.sequence() == seen {
             B::wait(&self.update_sequence, seen, None);
         }
@@ -50,7 +50,7 @@ impl WaitBucket {
 
     fn change<B: Broadcast>(&self) {
         self.update_sequence.fetch_add(1, Ordering::SeqCst);
-        fence_before_look_seqcst();
+        fence_before_peek_seqcst();
         // Those of all tickets that share the bucket have to look. Not one wake for each that is counted: who has come since
         // sleeps on the new sequence, and could use up a wake that is meant for another.
         let sleepers = self.sleepers.load(Ordering::SeqCst);

@@ -1,6 +1,6 @@
 //! The two words that all listings share, with the paper's comparison by magnitude.
 
-use crate::sync::{atomic::Ordering, fence_before_look_seqcst};
+use crate::sync::{atomic::Ordering, fence_before_peek_seqcst};
 use crate::ticket_queue::{AtomicWord, Distance, MAX_DISTANCE, Word, distance};
 use core::fmt;
 
@@ -21,7 +21,7 @@ impl Tickets {
     pub(super) fn draw(&self) -> Word {
         // Ordering: SeqCst here and below, as in the paper, whose argument is pair T1 of `crate::ticket_queue`.
         let ticket = self.ticket.fetch_add(1, Ordering::SeqCst);
-        fence_before_look_seqcst();
+        fence_before_peek_seqcst();
         ticket
     }
 
@@ -46,7 +46,7 @@ impl Tickets {
 
     /// Whether somebody may hold ticket `tx`.
     pub(super) fn is_drawn(&self, tx: Word) -> bool {
-        fence_before_look_seqcst();
+        fence_before_peek_seqcst();
         distance(tx, self.ticket.load(Ordering::SeqCst)) > 0
     }
 }

@@ -7,7 +7,7 @@
 //! # The fence pair
 //!
 //! The whole crate rests on one store-buffering argument (see [`crate::wait_table`]). Its two halves are the
-//! functions [`fence_after_publish`] and [`fence_before_look`]; each names the other, and a build in which either
+//! functions [`fence_after_publish`] and [`fence_before_peek`]; each names the other, and a build in which either
 //! is emptied (`--cfg layby_mutant="no_publish_fence"`, `"no_look_fence"`) must fail the models.
 
 #![allow(unsafe_code)]
@@ -60,7 +60,7 @@ pub(crate) use model as parker;
 use atomic::{Ordering, fence};
 
 /// Fence A: a waiter calls it after publishing its element and before loading its condition. Matches fence B,
-/// [`fence_before_look`].
+/// [`fence_before_peek`].
 ///
 /// If A comes first in the order of all `SeqCst` fences, the notifier's look at the slot sees the element. If B
 /// comes first, the waiter's load of the condition sees the notifier's store.
@@ -72,7 +72,7 @@ pub(crate) fn fence_after_publish() {
 /// Fence B: a notifier calls it after changing the condition and before looking at the slot. Matches fence A,
 /// [`fence_after_publish`].
 #[inline]
-pub(crate) fn fence_before_look() {
+pub(crate) fn fence_before_peek() {
     fence(Ordering::SeqCst);
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn fence_before_look() {
 /// loom takes `SeqCst` accesses as `AcqRel`, so there (and only there) it is a fence. What the language says is checked by
 /// `ci/litmus.py`, for each client with its own orders.
 #[inline]
-pub(crate) fn fence_before_look_seqcst() {
+pub(crate) fn fence_before_peek_seqcst() {
     #[cfg(layby_loom)]
-    fence_before_look();
+    fence_before_peek();
 }

@@ -57,7 +57,7 @@ use super::{
     markers::{self, Span},
     word::Word,
 };
-use crate::sync::{atomic::Ordering, fence_before_look_seqcst};
+use crate::sync::{atomic::Ordering, fence_before_peek_seqcst};
 use crate::wait_table::Home;
 use core::{marker::PhantomData, ptr};
 
@@ -113,7 +113,7 @@ pub(super) fn settle<H: Home>(line: &TicketQueue<H>, first: Word, last: Word) {
         // Ordering: SeqCst; the lowering of pair M2.
         let order = Ordering::SeqCst;
         if line.ticket.compare_exchange(behind, span.first, order, Ordering::Relaxed).is_ok() {
-            fence_before_look_seqcst();
+            fence_before_peek_seqcst();
             let ahead = span.first.wrapping_sub(1);
             match abandoned.take(|shard| shard.take_ending_with(abandoned.address, ahead)) {
                 Some(ending) => span = ending,
@@ -127,7 +127,7 @@ pub(super) fn settle<H: Home>(line: &TicketQueue<H>, first: Word, last: Word) {
         }
         abandoned.publish(span);
         // Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
-        fence_before_look_seqcst();
+        fence_before_peek_seqcst();
         let granted = line.is_granted(span.first);
         let is_last = line.ticket.load(Ordering::SeqCst) == behind;
         if !granted && !is_last {

@@ -55,7 +55,7 @@ mod word;
 use crate::counters::{self, Event};
 use crate::deadline::Deadline;
 use crate::spin_policy::{self, SpinFirst};
-use crate::sync::{IN_A_MODEL, atomic::Ordering, const_outside_models, fence_before_look_seqcst};
+use crate::sync::{IN_A_MODEL, atomic::Ordering, const_outside_models, fence_before_peek_seqcst};
 use crate::sys::cpus;
 use crate::wait_table::Home;
 use abandoned::Abandoned;
@@ -147,7 +147,7 @@ impl<H: Home> TicketQueue<H> {
         // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
         // `after_grant`.
         let ticket = self.grant.fetch_add(1, Ordering::SeqCst);
-        fence_before_look_seqcst();
+        fence_before_peek_seqcst();
         // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
         if before(ticket, self.ticket.load(Ordering::SeqCst)) {
             self.after_grant(ticket, 1);
@@ -179,7 +179,7 @@ impl<H: Home> TicketQueue<H> {
     /// Looks for anybody whom the grant of `ticket` may concern. All looks are folded into one branch.
     #[inline(always)]
     fn look_after(&self, ticket: Word) {
-        fence_before_look_seqcst();
+        fence_before_peek_seqcst();
         let look = |ticket: Word| H::is_occupied(key_of(self, ticket).hash());
         if look(ticket) | look(ticket.wrapping_add(STAGED)) | (H::table().alerts() != 0) {
             self.after_grant(ticket, 1);

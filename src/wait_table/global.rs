@@ -1,7 +1,7 @@
 //! The one static table, and the functions that use it.
 
 use super::{Armed, Key, WaitOutcome, WaitTable};
-use crate::sync::{fence_before_look, fence_before_look_seqcst, world_static};
+use crate::sync::{fence_before_peek, fence_before_peek_seqcst, world_static};
 use crate::sys::Native;
 use std::time::{Duration, Instant};
 
@@ -116,14 +116,14 @@ pub fn location_wait_deadline(key: impl Into<Key>, deadline: Instant) -> WaitOut
 /// [`WaitTable::wake_all`].
 #[inline]
 pub fn location_wake_all(key: impl Into<Key>) -> usize {
-    global().wake_all_by(key.into(), fence_before_look, Global::is_occupied)
+    global().wake_all_by(key.into(), fence_before_peek, Global::is_occupied)
 }
 
 /// Like [`location_wake_all`], but without its fence, for callers that changed the condition by a `SeqCst` store or
 /// read-modify-write. See [`WaitTable::wake_all_seqcst`].
 #[inline]
 pub fn location_wake_all_seqcst(key: impl Into<Key>) -> usize {
-    global().wake_all_by(key.into(), fence_before_look_seqcst, Global::is_occupied)
+    global().wake_all_by(key.into(), fence_before_peek_seqcst, Global::is_occupied)
 }
 
 /// Waits until `condition` holds. See [`WaitTable::wait_until`].

@@ -97,7 +97,7 @@ impl Slot {
     /// condition, before it.
     #[inline]
     pub(super) fn is_occupied(&self) -> bool {
-        // Ordering: SeqCst, for the notifier that has no fence of its own; see `sync::fence_before_look_seqcst`.
+        // Ordering: SeqCst, for the notifier that has no fence of its own; see `sync::fence_before_peek_seqcst`.
         !self.head.load(Ordering::SeqCst).is_null()
     }
 

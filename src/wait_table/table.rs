@@ -12,7 +12,7 @@ use super::{
 use crate::counters::{self, Event};
 use crate::deadline::Deadline;
 use crate::spin_policy::SpinFirst;
-use crate::sync::{fence_before_look, fence_before_look_seqcst};
+use crate::sync::{fence_before_peek, fence_before_peek_seqcst};
 use crate::sys::{Backend, Native};
 use core::{fmt, marker::PhantomData, ops::RangeInclusive};
 use std::time::{Duration, Instant};
@@ -199,14 +199,14 @@ impl<B: Backend> WaitTable<B> {
     /// [`Park`](crate::sys::Park), if somebody sleeps).
     #[inline]
     pub fn wake_all(&self, key: impl Into<Key>) -> usize {
-        self.wake_all_by(key.into(), fence_before_look, |hash| self.is_occupied(hash))
+        self.wake_all_by(key.into(), fence_before_peek, |hash| self.is_occupied(hash))
     }
 
     /// Like [`wake_all`](Self::wake_all), but without its fence, for callers that changed the condition by a `SeqCst` store or
     /// read-modify-write. With a weaker change a wake-up can be lost.
     #[inline]
     pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
-        self.wake_all_by(key.into(), fence_before_look_seqcst, |hash| self.is_occupied(hash))
+        self.wake_all_by(key.into(), fence_before_peek_seqcst, |hash| self.is_occupied(hash))
     }
 
     /// Wakes every thread that waits on the [key](Key::ticket) of one of `tickets` at `location`; returns how many
@@ -216,7 +216,7 @@ impl<B: Backend> WaitTable<B> {
     /// nobody is woken whose ticket is not among them. The location is not read: it may be gone.
     #[inline]
     pub fn wake_tickets_seqcst<T: ?Sized>(&self, location: *const T, tickets: RangeInclusive<u64>) -> usize {
-        fence_before_look_seqcst();
+        fence_before_peek_seqcst();
         let more_than_slots = tickets.end().saturating_sub(*tickets.start()) >= self.slots() as u64;
         if more_than_slots {
             return self.wake_among_all(location, &tickets);
@@ -288,7 +288,7 @@ impl<B: Backend> WaitTable<B> {
     /// another thread changes the same chain at the same time, and never nobody when somebody waits.
     pub fn wake_one(&self, key: impl Into<Key>) -> usize {
         let key = key.into();
-        fence_before_look();
+        fence_before_peek();
         let slot = self.slot(key.hash());
         if slot.is_occupied() && self.state.is_current() { wake_one_of::<B>(slot, key) } else { 0 }
     }
