@@ -1,7 +1,7 @@
 //! The coherence model's counts: has the simulation built and run, and reads what it prints.
 //!
-//! The simulation is the example `coherence` of the library, built with `--cfg layby_coherence` in a target directory of its
-//! own, so that this package's peers are not built a second time.
+//! The simulation is the program of `sim/driver`, built with `--cfg layby_coherence` in a target directory of its own, so
+//! that this package's peers are not built a second time.
 
 use crate::chart::{Chart, Line, Panel, Scale};
 use crate::table::{Table, short};
@@ -26,7 +26,7 @@ impl Simulation {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let target = std::path::absolute(target).map_err(|error| error.to_string())?.join("coherence");
         let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(["build", "--release", "--example", "coherence", "--manifest-path"])
+            .args(["build", "--release", "--package", "layby-sim", "--manifest-path"])
             .arg(root.join("Cargo.toml"))
             .arg("--target-dir")
             .arg(&target)
@@ -35,7 +35,7 @@ impl Simulation {
             .status();
         match status {
             Ok(status) if status.success() => {
-                let name = format!("release/examples/coherence{}", std::env::consts::EXE_SUFFIX);
+                let name = format!("release/layby-sim{}", std::env::consts::EXE_SUFFIX);
                 Ok(Self(target.join(name)))
             }
             Ok(status) => Err(format!("the simulation was not built: cargo ended with {status}")),

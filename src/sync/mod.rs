@@ -41,6 +41,7 @@ pub(crate) use world::{checker, const_outside_models, world_static};
 pub mod model;
 
 #[cfg(layby_coherence)]
+#[path = "../../sim/mod.rs"]
 pub mod coherence;
 
 /// Atomics that are no event of a model, and no access that the simulator counts: `core`'s in every world.

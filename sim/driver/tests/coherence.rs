@@ -5,30 +5,19 @@
 
 #![cfg(layby_coherence)]
 
-#[path = "../examples/coherence/contenders.rs"]
-mod contenders;
-#[path = "../examples/coherence/peers.rs"]
-mod peers;
-#[path = "../examples/coherence/rounds.rs"]
-mod rounds;
-#[path = "../examples/coherence/tables.rs"]
-mod tables;
-#[path = "../examples/coherence/turnstile.rs"]
-mod turnstile;
-
-use contenders::CONTENDERS;
 use layby::coherence::{self, Counts, Machine, Tally};
 use layby::eventcount::EventCount;
 use layby::paper::{TicketSemaphore, TwaChainSemaphore};
 use layby::sema::Semaphore;
 use layby::sys::Native;
 use layby::wait_table::{Home, WaitTable};
-use peers::{McsLock, TicketLock};
-use rounds::{OnAPage, Outcome, Rounds, pass_again_and_again};
+use layby_sim::contenders::CONTENDERS;
+use layby_sim::peers::{McsLock, TicketLock};
+use layby_sim::rounds::{OnAPage, Outcome, Rounds, pass_again_and_again};
+use layby_sim::tables::{self, Crowd, Slots256, Slots4096, Table};
+use layby_sim::turnstile::Turnstile;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
-use tables::{Crowd, Slots256, Slots4096, Table};
-use turnstile::Turnstile;
 
 /// Each is inside for so long that all have looked when it hands over, and nothing is left to chance.
 fn in_quiet<X: Turnstile>(cpus: usize) -> Outcome {

@@ -6,11 +6,11 @@ use crate::turnstile::{Events, Fair, Turnstile};
 use layby::paper::{TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
 use layby::sema::Semaphore;
 
-pub(crate) struct Contender {
-    pub(crate) name: &'static str,
+pub struct Contender {
+    pub name: &'static str,
     /// Whether it is the crate's own code.
-    pub(crate) ours: bool,
-    pub(crate) run: fn(&Rounds) -> Outcome,
+    pub ours: bool,
+    pub run: fn(&Rounds) -> Outcome,
 }
 
 const fn ours<X: Turnstile>() -> Contender {
@@ -21,7 +21,7 @@ const fn peer<X: Turnstile>() -> Contender {
     Contender { name: X::NAME, ours: false, run: pass_again_and_again::<X> }
 }
 
-pub(crate) const CONTENDERS: [Contender; 10] = [
+pub const CONTENDERS: [Contender; 10] = [
     ours::<Semaphore>(),
     ours::<TicketSemaphore>(),
     ours::<TwaArraySemaphore>(),

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// On a page of its own: which lines and which slots it uses does not depend on where the allocator puts it.
 #[repr(align(4096))]
-pub(crate) struct OnAPage<T>(pub(crate) T);
+pub struct OnAPage<T>(pub(crate) T);
 
 impl<T> OnAPage<T> {
-    pub(crate) fn addresses(&self) -> Range<usize> {
+    pub fn addresses(&self) -> Range<usize> {
         let start = std::ptr::from_ref(self).addr();
         start..start + size_of::<T>()
     }
@@ -19,23 +19,23 @@ impl<T> OnAPage<T> {
 
 /// How the threads pass.
 #[derive(Clone, Debug)]
-pub(crate) struct Rounds {
-    pub(crate) machine: Machine,
-    pub(crate) seed: u64,
+pub struct Rounds {
+    pub machine: Machine,
+    pub seed: u64,
     /// Cycles that a thread works inside.
-    pub(crate) inside: u64,
+    pub inside: u64,
     /// Cycles that it works outside, and the most that the seed adds to them.
-    pub(crate) outside: u64,
-    pub(crate) jitter: u64,
+    pub outside: u64,
+    pub jitter: u64,
     /// Hand-overs that are not counted, then those that are.
-    pub(crate) warm_up: u64,
-    pub(crate) counted: u64,
+    pub warm_up: u64,
+    pub counted: u64,
 }
 
 impl Rounds {
     /// The figure's: short work inside and outside. Up to 64 CPUs, all lines of the table have been used before it counts;
     /// with more, a round or two have to do.
-    pub(crate) fn new(cpus: usize) -> Self {
+    pub fn new(cpus: usize) -> Self {
         let (warm_up, counted) = ((2 * cpus as u64).max(160_000 / cpus as u64).min(2_500), (cpus as u64).max(400));
         Self { machine: Machine::new(cpus), seed: 1, inside: 200, outside: 200, jitter: 200, warm_up, counted }
     }
@@ -43,31 +43,31 @@ impl Rounds {
 
 /// What was counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Outcome {
-    pub(crate) handovers: u64,
-    pub(crate) counts: Counts,
+pub struct Outcome {
+    pub handovers: u64,
+    pub counts: Counts,
     /// Of these, what was done to the turnstile's own lines.
-    pub(crate) own: Tally,
+    pub own: Tally,
     /// From one thread's leaving to the next one's being inside: the mean in cycles.
-    pub(crate) latency: f64,
+    pub latency: f64,
 }
 
 impl Outcome {
-    pub(crate) fn each(&self, count: u64) -> f64 {
+    pub fn each(&self, count: u64) -> f64 {
         count as f64 / self.handovers as f64
     }
 
-    pub(crate) fn moved(&self) -> f64 {
+    pub fn moved(&self) -> f64 {
         self.each(self.counts.total().moved)
     }
 
-    pub(crate) fn invalidations(&self) -> f64 {
+    pub fn invalidations(&self) -> f64 {
         self.each(self.counts.total().invalidations)
     }
 }
 
 /// Has every CPU pass until all hand-overs have been counted.
-pub(crate) fn pass_again_and_again<X: Turnstile>(rounds: &Rounds) -> Outcome {
+pub fn pass_again_and_again<X: Turnstile>(rounds: &Rounds) -> Outcome {
     let turnstile = OnAPage(X::new());
     let Rounds { inside, outside, jitter, warm_up, counted, .. } = *rounds;
     // Not the model's: the measurement is not to be counted.
@@ -99,6 +99,6 @@ pub(crate) fn pass_again_and_again<X: Turnstile>(rounds: &Rounds) -> Outcome {
 }
 
 /// The same thread on every CPU.
-pub(crate) fn everywhere<'a>(cpus: usize, thread: &'a (dyn Fn() + Sync)) -> Vec<Box<dyn FnOnce() + Send + 'a>> {
+pub fn everywhere<'a>(cpus: usize, thread: &'a (dyn Fn() + Sync)) -> Vec<Box<dyn FnOnce() + Send + 'a>> {
     (0..cpus).map(|_| Box::new(thread) as Box<dyn FnOnce() + Send>).collect()
 }

@@ -6,7 +6,7 @@ use layby::paper::RawSemaphore;
 use layby::wait_table::{Global, Home};
 
 /// Something that lets one thread in at a time.
-pub(crate) trait Turnstile: Send + Sync {
+pub trait Turnstile: Send + Sync {
     const NAME: &'static str;
 
     fn new() -> Self;
@@ -30,7 +30,7 @@ impl<S: RawSemaphore> Turnstile for S {
     }
 }
 
-pub(crate) struct Fair(RawFairMutex);
+pub struct Fair(RawFairMutex);
 
 impl Turnstile for Fair {
     const NAME: &'static str = "fair-mutex";
@@ -47,9 +47,9 @@ impl Turnstile for Fair {
 }
 
 /// Mutual exclusion as Reed and Kanodia have it: draw a ticket, await its turn, advance. In a table of choice.
-pub(crate) struct Events<H: Home = Global> {
-    pub(crate) order: Sequencer,
-    pub(crate) turn: EventCount<H>,
+pub struct Events<H: Home = Global> {
+    pub order: Sequencer,
+    pub turn: EventCount<H>,
 }
 
 impl<H: Home> Turnstile for Events<H> {

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A home whose table lies at known addresses.
-pub(crate) trait Table: Home {
+pub trait Table: Home {
     const SLOTS: usize;
 
     fn addresses() -> Range<usize>;
@@ -18,7 +18,7 @@ pub(crate) trait Table: Home {
 
 macro_rules! tables {
     ($($name:ident $slots:literal)+) => { $(
-        pub(crate) struct $name;
+        pub struct $name;
 
         impl $name {
             fn slots() -> &'static Slots<$slots> {
@@ -56,27 +56,27 @@ tables! {
 }
 
 /// How the crowd is spread.
-pub(crate) struct Crowd {
-    pub(crate) turnstiles: usize,
-    pub(crate) threads_each: usize,
-    pub(crate) seed: u64,
+pub struct Crowd {
+    pub turnstiles: usize,
+    pub threads_each: usize,
+    pub seed: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Collisions {
-    pub(crate) slots: usize,
+pub struct Collisions {
+    pub slots: usize,
     /// How many wait at a time.
-    pub(crate) waiting: usize,
+    pub waiting: usize,
     /// Threads woken for each hand-over besides the one whose turn it is.
-    pub(crate) spurious: f64,
-    pub(crate) moved: f64,
+    pub spurious: f64,
+    pub moved: f64,
     /// Lines of the table that were used.
-    pub(crate) footprint: usize,
+    pub footprint: usize,
 }
 
 impl Collisions {
     /// What chance would have it: each of those who wait is in the slot that is woken with one chance in `slots`.
-    pub(crate) fn expected(&self) -> f64 {
+    pub fn expected(&self) -> f64 {
         (self.waiting - 1) as f64 / self.slots as f64
     }
 }
@@ -88,7 +88,7 @@ const WARM_UP: u64 = 4;
 const COUNTED: u64 = 16;
 
 /// Hands over in every turnstile, again and again, while all others sleep.
-pub(crate) fn hand_over_in<H: Table>(crowd: &Crowd) -> Collisions {
+pub fn hand_over_in<H: Table>(crowd: &Crowd) -> Collisions {
     let Crowd { turnstiles, threads_each, seed } = *crowd;
     let arena: Box<OnAPage<[Events<H>; PLACES]>> = Box::new(OnAPage(std::array::from_fn(|_| Turnstile::new())));
     let cpus = turnstiles * threads_each;
@@ -131,7 +131,7 @@ pub(crate) fn hand_over_in<H: Table>(crowd: &Crowd) -> Collisions {
 }
 
 /// The same crowd in tables of all sizes.
-pub(crate) fn all_sizes(crowd: &Crowd) -> Vec<Collisions> {
+pub fn all_sizes(crowd: &Crowd) -> Vec<Collisions> {
     let sizes = [
         hand_over_in::<Slots256>,
         hand_over_in::<Slots1024>,

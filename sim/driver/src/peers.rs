@@ -13,7 +13,7 @@ use std::ptr;
 struct Apart<T>(T);
 
 /// A ticket lock with its two words on lines of their own. All who wait spin on `serving`.
-pub(crate) struct TicketLock {
+pub struct TicketLock {
     next: Apart<AtomicU64>,
     serving: Apart<AtomicU64>,
 }
@@ -36,7 +36,7 @@ impl Turnstile for TicketLock {
 }
 
 /// The lock of Mellor-Crummey and Scott: each who waits spins on a node of its own.
-pub(crate) struct McsLock {
+pub struct McsLock {
     tail: Apart<AtomicPtr<McsNode>>,
 }
 
@@ -85,7 +85,7 @@ impl Turnstile for McsLock {
 
 /// A semaphore as glibc's: a value and a count of waiters in 8 bytes, and the kernel's queue. A late arrival overtakes.
 #[repr(align(128))]
-pub(crate) struct FutexSemaphore {
+pub struct FutexSemaphore {
     value: AtomicU32,
     waiters: AtomicU32,
 }
