@@ -24,5 +24,20 @@ pub use wait_table::{
 
 #[cfg(layby_coherence)]
 pub use sync::coherence;
+
+/// What a model calls: to begin an execution, and to let time pass in it.
 #[cfg(layby_model)]
-pub use sync::model;
+pub mod model {
+    pub use crate::sync::model::expire_deadlines;
+
+    /// Begins an execution: call it first in the closure that is given to the checker.
+    ///
+    /// It makes every static that holds atomics of the checker. A real static exists before any thread does, so these must
+    /// exist before the model has a second thread.
+    pub fn begin() {
+        crate::sync::model::begin_execution();
+        crate::wait_table::global();
+        crate::ticket_queue::shards();
+        crate::paper::wait_array();
+    }
+}

@@ -1,4 +1,4 @@
-//! The world of [`super::coherence`]: real statics and real addresses, virtual CPUs.
+//! The simulator's world: real statics at real addresses, used by virtual CPUs. See [`super::coherence`].
 
 pub(crate) mod atomic {
     pub use super::super::coherence::atomic::AtomicU32;
@@ -21,10 +21,12 @@ pub(crate) fn deadline_has_passed(at: std::time::Instant) -> bool {
     at <= now()
 }
 
+/// Counted: a line moves whatever its value is good for.
 pub(crate) mod advice {
     pub(crate) use super::super::coherence::atomic::AtomicUsize;
 }
 
+/// A thread-local of the virtual threads.
 macro_rules! world_thread_local {
     ($(#[$meta:meta])* static $name:ident: $ty:ty = $init:expr;) => {
         $(#[$meta])*

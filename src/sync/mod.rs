@@ -1,14 +1,42 @@
-//! The one place that names `std`, `loom` or `shuttle` concurrency.
+//! The worlds that the crate can be built for, and the two fences that it rests on.
 //!
-//! Everything else in the crate takes its atomics, cells, thread-locals, hints and clock from here, so that
-//! `--cfg layby_loom` and `--cfg layby_shuttle` put the very same code into a model checker's world, and
-//! `--cfg layby_coherence` on a virtual machine of many CPUs that counts what its caches do.
+//! | flag | world | what it is for |
+//! |---|---|---|
+//! | none | `std_world` | real use |
+//! | `--cfg layby_loom` | `model_world` | every interleaving of a small model, with weak memory order |
+//! | `--cfg layby_shuttle` | `model_world` | random schedules of a larger model |
+//! | `--cfg layby_coherence` | `coherence_world` | counts of what the caches of many virtual CPUs do; see `sim/` |
+//!
+//! The code is the same in all of them, because it takes from here whatever a world has its own version of:
+//!
+//! | name | what it is |
+//! |---|---|
+//! | `atomic`, `cell` | atomics, fences and cells whose every access the world sees |
+//! | `advice` | atomics whose value is only advice: a model does not explore them, the simulator counts their accesses |
+//! | `hint`, `thread` | `spin_loop` and `yield_now` |
+//! | `now`, `deadline_has_passed` | the clock; in a model a deadline passes when the model says so |
+//! | `world_thread_local!` | thread-locals of the world's own threads |
+//! | [`world_static!`](statics), [`const_outside_models!`](statics) | statics and constructors |
+//! | [`parker`] | how a thread sleeps in a world without an operating system |
+//! | [`IN_A_MODEL`] | whether this is a model checker's world |
+//!
+//! # Who may name `std`, `loom` or `shuttle`
+//!
+//! For concurrency, only this module, with these exceptions:
+//!
+//! - [`unchecked_atomic`] gives out `core`'s atomics in every world, for what no world is to see: diagnostics, values that are
+//!   computed once, the count of forks.
+//! - [`crate::atomic`] names `core`'s atomics because it extends those of its users.
+//! - [`crate::counters`] and `sys::thread_id` keep diagnostics in `std`'s thread-locals.
+//! - [`crate::sys`] calls the operating system, directly or through `std` and `parking_lot_core`.
+//! - `ticket_queue::markers` adds blocks with `once_cell`, which no world sees; a model has all its blocks from the start.
+//!
+//! What is not shared between threads, such as `core::cell::Cell`, may be used anywhere.
 //!
 //! # The fence pair
 //!
 //! The whole crate rests on one store-buffering argument (see [`crate::wait_table`]). Its two halves are the
-//! functions [`fence_after_publish`] and [`fence_before_peek`]; each names the other, and a build in which either
-//! is emptied (`--cfg layby_mutant="no_publish_fence"`, `"no_look_fence"`) must fail the models.
+//! functions [`fence_after_publish`] and [`fence_before_peek`]; each names the other.
 
 #![allow(unsafe_code)]
 
@@ -24,53 +52,55 @@ mod world;
 #[path = "model_world.rs"]
 mod world;
 
+mod statics;
+
 #[cfg(not(any(layby_loom, layby_coherence)))]
 pub(crate) mod unchecked_cell;
 
-#[cfg(not(layby_model))]
-mod real_statics;
-
-pub(crate) use world::{advice, atomic, cell, deadline_has_passed, hint, now, thread, world_thread_local};
-
-#[cfg(not(layby_model))]
-pub(crate) use real_statics::{const_outside_models, world_static};
 #[cfg(layby_model)]
-pub(crate) use world::{checker, const_outside_models, world_static};
-
-#[cfg(layby_model)]
-pub mod model;
+pub(crate) mod model;
 
 #[cfg(layby_coherence)]
 #[path = "../../sim/mod.rs"]
 pub mod coherence;
 
-/// Atomics that are no event of a model, and no access that the simulator counts: `core`'s in every world.
+#[cfg(layby_model)]
+pub(crate) use world::checker;
+
+pub(crate) use statics::{const_outside_models, world_static};
+pub(crate) use world::{advice, atomic, cell, deadline_has_passed, hint, now, thread, world_thread_local};
+
+/// How a thread sleeps in a world without an operating system: `sleep`, `wake` and `wake_all`, with the contract of a
+/// [backend](crate::sys::Backend).
+#[cfg(any(layby_model, layby_coherence))]
+pub(crate) mod parker {
+    #[cfg(layby_coherence)]
+    pub(crate) use super::coherence::{sleep, wake, wake_all};
+    #[cfg(layby_model)]
+    pub(crate) use super::model::{sleep, wake_all, wake_all as wake};
+}
+
+/// Atomics that are not events of a model, and whose accesses the simulator does not count: `core`'s in every world.
 pub(crate) mod unchecked_atomic {
     pub(crate) use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 }
 
-/// Whether a model checker runs this: its world must be small, and the same in every execution.
+/// Whether a model checker runs this. Its world must be small, and the same in every execution.
 pub(crate) const IN_A_MODEL: bool = cfg!(layby_model);
-
-/// How a thread sleeps in a world without an operating system.
-#[cfg(layby_coherence)]
-pub(crate) use coherence as parker;
-#[cfg(layby_model)]
-pub(crate) use model as parker;
 
 use atomic::{Ordering, fence};
 
 /// Fence A: a waiter calls it after publishing its element and before loading its condition. Matches fence B,
 /// [`fence_before_peek`].
 ///
-/// If A comes first in the order of all `SeqCst` fences, the notifier's look at the slot sees the element. If B
+/// If A comes first in the order of all `SeqCst` fences, the notifier's peek at the slot sees the element. If B
 /// comes first, the waiter's load of the condition sees the notifier's store.
 #[inline]
 pub(crate) fn fence_after_publish() {
     fence(Ordering::SeqCst);
 }
 
-/// Fence B: a notifier calls it after changing the condition and before looking at the slot. Matches fence A,
+/// Fence B: a notifier calls it after changing the condition and before peeking at the slot. Matches fence A,
 /// [`fence_after_publish`].
 #[inline]
 pub(crate) fn fence_before_peek() {

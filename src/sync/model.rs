@@ -1,12 +1,10 @@
-//! What a model needs instead of an operating system: a place to sleep, and a clock whose expiry is an event.
+//! What a model has instead of an operating system: executions, a place to sleep, and deadlines that pass when told to.
 
-use super::world::world_static;
+use super::atomic::{AtomicU32, Ordering};
+use super::checker::sync::{Condvar, Mutex};
+use super::world_static;
 use core::cell::Cell;
 use std::time::Instant;
-
-use super::checker::sync::{Condvar, Mutex, atomic::AtomicU32};
-
-use super::atomic::Ordering;
 
 /// Where every thread of the model sleeps, and whether the model's deadlines have passed.
 struct Parker {
@@ -16,27 +14,23 @@ struct Parker {
 
 world_static! {
     fn parker() -> &'static Parker {
-        const { Parker { expired: Mutex::new(false), bell: Condvar::new() } }
+        const { unreachable!("only a model has one") }
         model { Parker { expired: Mutex::new(false), bell: Condvar::new() } }
     }
 }
 
 std::thread_local! {
+    /// The real thread's: a checker runs all executions of a model on one.
     static EXECUTION: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Opens an execution: call it first in the closure that is given to the checker.
-///
-/// It makes the statics of this execution, before there is a second thread to race for that.
-pub fn begin() {
+/// Begins an execution, with statics of its own. Those of this module are made at once.
+pub(crate) fn begin_execution() {
     EXECUTION.set(EXECUTION.get() + 1);
     parker();
-    crate::wait_table::global();
-    crate::ticket_queue::shards();
-    crate::paper::wait_array();
 }
 
-/// Which execution this is.
+/// The number of this execution.
 pub(crate) fn execution() -> u64 {
     let execution = EXECUTION.get();
     assert_ne!(execution, 0, "a model must call `layby::model::begin()` first");
@@ -50,7 +44,7 @@ pub fn expire_deadlines() {
     parker().bell.notify_all();
 }
 
-/// Whether a deadline has passed in the model; the value of the `Instant` plays no part.
+/// Whether the deadlines of this execution have passed. The value of the `Instant` does not matter.
 pub(crate) fn deadline_has_passed(_: Instant) -> bool {
     *parker().expired.lock().unwrap()
 }
@@ -63,9 +57,8 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<Instant>) 
     }
 }
 
-/// Wakes every sleeper of the model; each looks at its own word.
+/// Wakes every sleeper of the model, on whichever word. Each then checks its own.
 pub(crate) fn wake_all(_word: *const AtomicU32) {
     drop(parker().expired.lock().unwrap());
     parker().bell.notify_all();
 }
-pub(crate) use wake_all as wake;

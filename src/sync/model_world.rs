@@ -18,6 +18,7 @@ pub(crate) mod atomic {
     pub(crate) use super::checker::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 }
 
+/// Not explored: advice may be wrong, so no value of it can break a protocol.
 pub(crate) mod advice {
     pub(crate) use core::sync::atomic::AtomicUsize;
 }
@@ -30,44 +31,18 @@ pub(crate) mod thread {
     pub(crate) use super::checker::thread::yield_now;
 }
 
+/// The real clock, on whose value no model depends: deadlines pass when the model says so, and policies that go by the
+/// clock have no patience there.
 pub(crate) fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
 pub(crate) use super::model::deadline_has_passed;
 
-macro_rules! const_outside_models {
-    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis fn $($rest)* };
-}
-pub(crate) use const_outside_models;
-
+/// A thread-local of the checker's threads.
 macro_rules! world_thread_local {
     ($(#[$meta:meta])* static $name:ident: $ty:ty = $init:expr;) => {
         $crate::sync::checker::thread_local! { $(#[$meta])* static $name: $ty = $init; }
     };
 }
 pub(crate) use world_thread_local;
-
-/// One instance for each execution, made by its first user and never dropped: a thread-local's destructor may be the last
-/// to use it, and loom's own statics are gone by then.
-macro_rules! world_static {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident() -> &'static $ty:ty { const { $init:expr } model { $model:expr } }) => {
-        $(#[$meta])*
-        $vis fn $name() -> &'static $ty {
-            // The real thread's: a checker runs all threads of an execution on one.
-            std::thread_local! {
-                static INSTANCE: core::cell::Cell<(u64, Option<&'static $ty>)> = const { core::cell::Cell::new((0, None)) };
-            }
-            let execution = $crate::sync::model::execution();
-            match INSTANCE.get() {
-                (made_in, Some(instance)) if made_in == execution => instance,
-                _ => {
-                    let instance: &'static $ty = Box::leak(Box::new($model));
-                    INSTANCE.set((execution, Some(instance)));
-                    instance
-                }
-            }
-        }
-    };
-}
-pub(crate) use world_static;

@@ -9,7 +9,7 @@ pub(crate) mod atomic {
 
 pub(crate) use super::unchecked_cell as cell;
 
-/// Atomics whose value is advice, so that a model need not explore it; the simulator counts their accesses.
+/// Atomics whose value is only advice, so that a model need not explore it. The simulator counts their accesses.
 pub(crate) mod advice {
     pub(crate) use core::sync::atomic::AtomicUsize;
 }
@@ -30,7 +30,7 @@ pub(crate) fn deadline_has_passed(at: std::time::Instant) -> bool {
     at <= now()
 }
 
-/// A thread-local, initialized by a constant expression.
+/// A thread-local. The initial value must be a constant expression.
 macro_rules! world_thread_local {
     ($(#[$meta:meta])* static $name:ident: $ty:ty = $init:expr;) => {
         std::thread_local! { $(#[$meta])* static $name: $ty = const { $init }; }

@@ -1,4 +1,4 @@
-//! loom's cell with access by closure, without loom's checks.
+//! A cell with the interface of loom's, access by closure, and none of its checks.
 
 pub(crate) struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
 

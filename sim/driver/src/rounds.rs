@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// On a page of its own: which lines and which slots it uses does not depend on where the allocator puts it.
 #[repr(align(4096))]
-pub struct OnAPage<T>(pub(crate) T);
+pub struct OnAPage<T>(pub T);
 
 impl<T> OnAPage<T> {
     pub fn addresses(&self) -> Range<usize> {
