@@ -17,15 +17,15 @@
 //! | `now`, `deadline_has_passed` | the clock; in a model a deadline passes when the model says so |
 //! | `world_thread_local!` | thread-locals of the world's own threads |
 //! | [`world_static!`](statics), [`const_outside_models!`](statics) | statics and constructors |
-//! | [`parker`] | how a thread sleeps in a world without an operating system |
+//! | `parker` | how a thread sleeps in a world without an operating system |
 //! | [`IN_A_MODEL`] | whether this is a model checker's world |
 //!
 //! # Who may name `std`, `loom` or `shuttle`
 //!
 //! For concurrency, only this module, with these exceptions:
 //!
-//! - [`unchecked_atomic`] gives out `core`'s atomics in every world, for what no world is to see: diagnostics, values that are
-//!   computed once, the count of forks.
+//! - [`unchecked_atomic`] gives out `core`'s atomics in every world, for what no world is to see: diagnostics, values that
+//!   are computed once, the count of forks.
 //! - [`crate::atomic`] names `core`'s atomics because it extends those of its users.
 //! - [`crate::counters`] and `sys::thread_id` keep diagnostics in `std`'s thread-locals.
 //! - [`crate::sys`] calls the operating system, directly or through `std` and `parking_lot_core`.

@@ -25,7 +25,7 @@
 //!
 //! A real static exists before any thread does, and loom holds us to that: it rejects an atomic that one thread creates and
 //! another uses without a happens-before edge from the one to the other. Something that contains a checker's atomics must
-//! therefore be used once before the model has a second thread, and [`crate::model::begin`] does that.
+//! therefore be used once before the model has a second thread, and `layby::model::begin` does that.
 //!
 //! # `const_outside_models!`
 //!
