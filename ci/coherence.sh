@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The coherence model: its tests, and that it runs the real code, for a change of a constant in src/ changes its counts.
+# The coherence simulator: its tests, and a check that it runs the real code: changed constants in src/ change its counts.
 #
 #   ci/coherence.sh            both
 #   ci/coherence.sh tests      the tests only
@@ -25,24 +25,24 @@ tickets 33 slots apart     | src/wait_table/key.rs  | ticket.wrapping_mul(17) | 
 8 are near                 | src/ticket_queue/mod.rs | else { 4 };  | else { 8 };
 a slot is a line           | src/wait_table/pop_stack.rs | pub(super) struct Slot { | #[repr(align(64))] pub(super) struct Slot {
 ticket and grant apart     | src/ticket_queue/word.rs | pub(crate) use crate::sync::atomic::AtomicU64 as AtomicWord; | #[repr(align(64))] pub(crate) struct AtomicWord(crate::sync::atomic::AtomicU64); impl AtomicWord { pub(crate) const fn new(value: u64) -> Self { Self(crate::sync::atomic::AtomicU64::new(value)) } } impl core::ops::Deref for AtomicWord { type Target = crate::sync::atomic::AtomicU64; fn deref(\&self) -> \&Self::Target { \&self.0 } }
-all spinners look around   | src/sys/spin_policy.rs | if self.was_full.get() { | if true {
+all spinners look around   | src/sys/spinners.rs    | if self.was_full.get() { | if true {
 2048 buckets               | src/paper/array.rs     | else { 8192 }; | else { 2048 };
 far ones look at grant     | src/ticket_queue/mod.rs | let roomy = ahead < cpus::count(); | let roomy = false;
 '
 
 run_tests() {
     say "tests"
-    limited cargo test --release --lib --test coherence --target-dir "$build"
+    limited cargo test --release -p layby -p layby-sim --lib --test coherence --target-dir "$build"
 }
 
-# counts SOURCE CPUS...: the counts of the source there, as CSV
+# counts SOURCE CPUS...: the counts of that source, as CSV
 counts() {
-    # Apart: cargo leaves the program of whatever was built last where both would be.
+    # A directory for each: cargo would put both programs in the same place.
     local source=$1 target=$build
     [ "$source" = . ] || target=$build/variants
     shift
-    cargo build --quiet --release --example coherence --manifest-path "$source/Cargo.toml" --target-dir "$target" || exit
-    limited "$target/release/examples/coherence" rounds 1 64 1 "$@"
+    cargo build --quiet --release -p layby-sim --manifest-path "$source/Cargo.toml" --target-dir "$target" || exit
+    limited "$target/release/layby-sim" rounds 1 64 1 "$@"
 }
 
 # with_variant FILE WHAT INSTEAD: a copy of the source with that change, in $copy
@@ -50,14 +50,14 @@ with_variant() {
     copy=$build/variant
     rm -rf "$copy"
     copy_package "$copy"
-    sed -i "s~$2~$3~" "$copy/$1"
-    if cmp -s "$1" "$copy/$1"; then
-        echo "$1 has no '$2' to change"
+    if ! grep -q -- "$2" "$1"; then
+        echo "$1 has no '$2' to change: the table in ci/coherence.sh is out of date"
         exit 1
     fi
+    sed -i "s~$2~$3~" "$copy/$1"
 }
 
-# each_variant COMMAND: calls it with the name, file, change of each variant
+# each_variant COMMAND: calls it with the name of each variant, whose source is in $copy
 each_variant() {
     local name file what instead trim='s/^ *//; s/ *$//'
     while IFS='|' read -r name file what instead; do
@@ -67,7 +67,7 @@ each_variant() {
     done <<<"$variants"
 }
 
-# The constants that the model is to notice: one of the hash, one of the line, one of the policy.
+# The variants that must change the counts: one of the hash, one of the queue, one of the policy.
 noticed="tickets 1 slot apart|8 are near|far ones look at grant"
 
 must_differ() {
@@ -75,7 +75,7 @@ must_differ() {
     local changed
     changed=$(counts "$copy" 32)
     if [ "$changed" = "$unchanged" ]; then
-        echo "the model does not notice: $1"
+        echo "the simulator does not notice: $1"
         exit 1
     fi
     echo "noticed: $1"
@@ -108,5 +108,5 @@ case ${1:-all} in
     tests) run_tests ;;
     constants) run_constants ;;
     variants) show_variants ;;
-    *) echo "what is $1?" && exit 2 ;;
+    *) echo "usage: ci/coherence.sh [tests|constants|variants]" && exit 2 ;;
 esac

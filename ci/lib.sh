@@ -5,7 +5,7 @@
 #   install PACKAGE...       installs them, or newer ones, or skips
 #   debian_rust [PACKAGE...] switches to Debian's rustc, which comes with the sources of std, so that std can be built for
 #                            any target and with any flag; leaves the machine's own toolchain alone
-#   copy_package DIR         copies the package to DIR, out of the workspace, for those who change it there
+#   copy_package DIR         copies the package and its simulator to DIR, a workspace of their own, to be changed there
 #   limited COMMAND...       runs a command that must not hang: it fails after LAYBY_CI_LIMIT seconds (default 900)
 #   say TEXT                 a headline
 # The distribution is Debian 12, the user root; on anything else `need` skips if a package is missing.
@@ -33,7 +33,7 @@ copy_package() {
     for part in Cargo.toml Cargo.lock build.rs README.md src tests examples sim; do
         [ ! -e "$part" ] || cp -r "$part" "$1"
     done
-    sed -i -E '/^(default-)?members *= *\[[^]]*$/,/\]/d; /^(default-)?members *=/d' "$1/Cargo.toml"
+    sed -i 's~^members = .*~members = ["sim/driver"]~; /^default-members = /d' "$1/Cargo.toml"
 }
 
 need() {
