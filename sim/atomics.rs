@@ -6,12 +6,12 @@ use core::ptr;
 use core::sync::atomic as real;
 pub use core::sync::atomic::Ordering;
 
-/// The address whose line an operation needs.
+/// Pays for the line that an operation needs.
 fn touch<T>(place: &T, operation: Operation) {
     scheduler::access(ptr::from_ref(place).addr(), operation);
 }
 
-/// A fence, which costs time and moves no line.
+/// A fence. It costs time and moves no line.
 pub fn fence(order: Ordering) {
     scheduler::spend(|costs| costs.fence);
     real::fence(order);
@@ -19,7 +19,7 @@ pub fn fence(order: Ordering) {
 
 macro_rules! updates {
     ($value:ty: $($name:ident)+) => { $(
-        #[doc = concat!("As the real one's `", stringify!($name), "`.")]
+        #[doc = concat!("Like `", stringify!($name), "` of the real one.")]
         pub fn $name(&self, value: $value, order: Ordering) -> $value {
             touch(self, Operation::Update);
             self.0.$name(value, order)
@@ -35,13 +35,13 @@ macro_rules! every_atomic {
                 Self(real::$real::new(value))
             }
 
-            /// As the real one's `load`.
+            /// Like `load` of the real one.
             pub fn load(&self, order: Ordering) -> $value {
                 touch(self, Operation::Load);
                 self.0.load(order)
             }
 
-            /// As the real one's `store`.
+            /// Like `store` of the real one.
             pub fn store(&self, value: $value, order: Ordering) {
                 touch(self, Operation::Store);
                 self.0.store(value, order);
@@ -49,7 +49,7 @@ macro_rules! every_atomic {
 
             updates!($value: swap);
 
-            /// As the real one's `compare_exchange`.
+            /// Like `compare_exchange` of the real one.
             #[allow(clippy::missing_errors_doc, reason = "the real one's")]
             pub fn compare_exchange(
                 &self,
@@ -62,8 +62,7 @@ macro_rules! every_atomic {
                 self.0.compare_exchange(current, new, success, failure)
             }
 
-            /// As [`compare_exchange`](Self::compare_exchange): a failure without a reason would not be the same in
-            /// every run.
+            /// Like [`compare_exchange`](Self::compare_exchange): with spurious failures, runs would differ.
             #[allow(clippy::missing_errors_doc, reason = "the real one's")]
             pub fn compare_exchange_weak(
                 &self,
@@ -101,7 +100,7 @@ macro_rules! integers {
         impl $real {
             updates!($value: fetch_add fetch_sub fetch_or fetch_and);
 
-            /// As the real one's `fetch_update`: a load, and a compare-and-swap for each try.
+            /// Like `fetch_update` of the real one: a load, and a compare-and-swap for each attempt.
             #[allow(clippy::missing_errors_doc, reason = "the real one's")]
             pub fn fetch_update(
                 &self,

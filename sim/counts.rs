@@ -5,9 +5,9 @@ use std::ops::{Add, AddAssign};
 /// What operations of one kind did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Served by the CPU's own cache.
+    /// Operations that the CPU's own cache could serve.
     pub hits: u64,
-    /// Not served by it: a line had to be fetched, or other copies of it invalidated.
+    /// Operations that it could not: the line had to be fetched, or other copies of it invalidated.
     pub misses: u64,
     /// Lines fetched from another cache or from memory.
     pub moved: u64,
@@ -43,13 +43,13 @@ pub struct Counts {
     pub loads: Tally,
     /// Stores.
     pub stores: Tally,
-    /// Read-modify-writes. One that fails is one too: it takes the line for itself all the same.
+    /// Read-modify-writes, including those that fail: they take exclusive ownership of the line too.
     pub updates: Tally,
-    /// The most requests that were under way for one line at one time.
+    /// The largest number of requests in flight for one line at one time.
     pub longest_queue: u64,
     /// How often a thread went to sleep.
     pub sleeps: u64,
-    /// How often a thread was woken from its sleep.
+    /// How often a thread woke another from its sleep.
     pub wakes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Who has which cache line: MESI, with a queue for each line.
+//! Which caches hold which line: MESI, with a queue for each line.
 //!
 //! | state | holders | `exclusive` | `dirty` |
 //! |---|---|---|---|
@@ -30,9 +30,9 @@ struct Line {
     exclusive: bool,
     dirty: bool,
     busy_until: u64,
-    /// When each request that is not yet answered will be.
+    /// When each pending request will be answered.
     queue: VecDeque<u64>,
-    /// Since the counts were last restarted.
+    /// Since the counts were last restarted, like `visitors`.
     tally: Tally,
     visitors: CpuSet,
 }
@@ -41,11 +41,11 @@ struct Line {
 pub(super) struct Access {
     pub(super) done_at: u64,
     pub(super) tally: Tally,
-    /// How many requests for the line were under way, this one included.
+    /// How many requests for the line were in flight, including this one.
     pub(super) queue: u64,
 }
 
-/// All lines that have been touched.
+/// All lines that have been accessed.
 pub(super) struct Directory {
     lines: HashMap<usize, Line, BuildHasherDefault<LineHasher>>,
     costs: Costs,
@@ -60,7 +60,7 @@ impl Directory {
         Self { lines: HashMap::default(), costs, cpus, sockets, line_bytes }
     }
 
-    /// What `cpu` pays for an operation at time `now`, and what that does to the line.
+    /// Performs an operation of `cpu` at time `now`: updates the line's state and returns what it cost.
     pub(super) fn access(&mut self, cpu: usize, address: usize, operation: Operation, now: u64) -> Access {
         let Self { ref mut lines, costs, cpus, sockets, line_bytes } = *self;
         let socket = |cpu: usize| cpu * sockets / cpus;
@@ -135,7 +135,7 @@ impl Directory {
     }
 }
 
-/// Enough for line numbers: the standard one would take most of the simulation's time.
+/// Good enough for line numbers. The standard hasher would take most of the simulation's time.
 #[derive(Default)]
 struct LineHasher(u64);
 
@@ -165,7 +165,7 @@ mod tests {
         Directory::new(&Machine::new(4))
     }
 
-    /// Of a line in one cache.
+    /// The state of a line in one cache.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum State {
         Modified,
@@ -220,12 +220,12 @@ mod tests {
         assert_eq!((first.done_at, first.queue), (now + costs.transfer, 1));
         let second = directory.access(2, HERE + 8, Load, now);
         assert_eq!((second.done_at, second.queue), (now + 2 * costs.transfer, 2));
-        // What is shared already is handed out faster.
+        // A line that is already shared is handed out faster.
         let third = directory.access(3, HERE, Load, now);
         assert_eq!((third.done_at, third.queue), (now + 2 * costs.transfer + costs.share, 3));
         let elsewhere = directory.access(3, HERE + 64, Load, now);
         assert_eq!((elsewhere.done_at, elsewhere.queue), (now + costs.memory, 1));
-        // The two that share it were told, and all requests have been answered by then.
+        // All requests have been answered by then, and three other copies are invalidated.
         let later = directory.access(0, HERE, Store, 2 * now);
         assert_eq!((later.done_at, later.queue), (2 * now + costs.transfer + 3 * costs.invalidation, 1));
     }

@@ -5,19 +5,19 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What one thread keeps: the address of each key, and the value.
+/// The values of one thread, each with the address of its key.
 pub(super) type Locals = Vec<(usize, Rc<dyn Any>)>;
 
 std::thread_local! {
-    /// Those of a real thread, outside of any simulation.
+    /// The values of a real thread, outside of any simulation.
     static OUTSIDE: RefCell<Locals> = const { RefCell::new(Vec::new()) };
 }
 
-/// The thread's values are gone: it is ending.
+/// The thread's values are gone, because it is ending.
 #[derive(Debug)]
 pub(crate) struct Gone;
 
-/// A thread-local: `std`'s, for virtual threads.
+/// Like `std`'s, for virtual threads.
 pub(crate) struct LocalKey<T: 'static> {
     init: fn() -> T,
 }

@@ -1,4 +1,4 @@
-//! Virtual threads as coroutines on one real thread; the one whose clock is earliest goes on.
+//! Virtual threads are coroutines on one real thread. The one whose clock is earliest runs next.
 
 use super::{Costs, Counts, Machine, Operation, Tally, cpu_set::MAX_CPUS, directory::Directory, local_key::Locals};
 use crate::sync::atomic::AtomicU32;
@@ -10,13 +10,13 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// In words of 8 bytes: the crate's own frames are small, a panic's are not.
+/// In words of 8 bytes. The crate's own frames are small, but those of a panic are not.
 const STACK_WORDS: usize = 0x8000;
 
-/// A thread whose clock gets here waits for something that never comes. At the default costs it is an hour.
+/// A thread whose clock gets here waits for something that never happens. At the default costs it is an hour.
 const END_OF_TIME: u64 = 10_u64.pow(13);
 
-/// A thread that can go on: when, the seed's choice among equals, which one, and which of its sleeps ends by this.
+/// A thread that can run: when, a random number to break ties, which thread, and the number of the sleep that this ends.
 type Ready = Reverse<(u64, u64, usize, u64)>;
 
 #[derive(Default)]
@@ -25,9 +25,9 @@ struct Thread {
     counts: Counts,
     /// `None` once it is ending.
     locals: Option<Locals>,
-    /// The address that it sleeps on.
+    /// The address of the word that it sleeps on.
     asleep_on: Option<usize>,
-    /// How often it has slept: an expiry of an earlier sleep is none of this one.
+    /// How often it has slept. It tells this sleep's expiry from an earlier one's.
     sleeps: u64,
     finished: bool,
 }
@@ -47,8 +47,8 @@ std::thread_local! {
     static SIMULATION: RefCell<Option<Simulation>> = const { RefCell::new(None) };
 }
 
-/// The crate's statics are real ones: two simulations at a time would meet in them. One that panicked leaves elements in
-/// the global table, so that what comes after it would count nonsense.
+/// Held during a simulation. The crate's statics are real ones, so two simulations at a time would interfere; and one that
+/// panicked leaves elements in the global table, so the counts of any later one would be wrong.
 static THE_STATICS: Mutex<()> = Mutex::new(());
 
 impl Simulation {
@@ -77,13 +77,13 @@ impl Simulation {
         z ^ (z >> 31)
     }
 
-    /// Has `thread` go on at time `at`.
+    /// Lets `thread` run from time `at` on.
     fn schedule(&mut self, thread: usize, at: u64) {
         let (tie, sleeps) = (self.random(), self.threads[thread].sleeps);
         self.ready.push(Reverse((at, tie, thread, sleeps)));
     }
 
-    /// The thread to go on with. An expiry that comes too late is passed over.
+    /// The thread to run next. The expiry of a sleep that is already over is skipped.
     fn next(&mut self) -> Option<usize> {
         while let Some(Reverse((at, _, thread, sleeps))) = self.ready.pop() {
             let it = &mut self.threads[thread];
@@ -109,7 +109,7 @@ impl Simulation {
         it.clock = at;
     }
 
-    /// Whether another thread comes before the running one.
+    /// Whether another thread must run before the current one continues.
     fn is_overtaken(&self) -> bool {
         let clock = self.threads[self.running].clock;
         self.ready.peek().is_some_and(|Reverse((at, ..))| *at < clock)
@@ -120,7 +120,7 @@ impl Simulation {
         let access = self.directory.access(cpu, address, operation, now);
         let me = self.me();
         me.clock = access.done_at;
-        assert!(me.clock < END_OF_TIME, "thread {cpu} waits for something that never comes");
+        assert!(me.clock < END_OF_TIME, "thread {cpu} waits for something that never happens");
         let counts = &mut me.counts;
         match operation {
             Operation::Load => counts.loads += access.tally,
@@ -144,13 +144,13 @@ pub(super) fn is_inside() -> bool {
     inside(|_| ()).is_some()
 }
 
-/// Back to [`run`], which goes on with the earliest.
+/// Returns to [`run`], which resumes the earliest thread.
 fn switch() {
     #[allow(deprecated, reason = "what would replace it cannot be called from deep inside the crate's own code")]
     generator::yield_with(());
 }
 
-/// Waits until no other thread comes before the calling one; `false` outside of a simulation.
+/// Waits until the calling thread is the earliest. Returns `false` outside of a simulation.
 fn take_turn() -> bool {
     let overtaken = inside(|simulation| {
         let overtaken = simulation.is_overtaken();
@@ -166,14 +166,14 @@ fn take_turn() -> bool {
     overtaken.is_some()
 }
 
-/// Pays for an operation that the caller then does; it may do nothing in between.
+/// Pays for an operation. The caller must perform it immediately afterwards.
 pub(super) fn access(address: usize, operation: Operation) {
     if take_turn() {
         must_be_inside(|simulation| simulation.operate(address, operation));
     }
 }
 
-/// Moves the caller's clock on.
+/// Advances the caller's clock.
 pub(super) fn spend(cost: impl FnOnce(&Costs) -> u64) {
     inside(|simulation| {
         let cost = cost(&simulation.machine.costs);
@@ -181,12 +181,12 @@ pub(super) fn spend(cost: impl FnOnce(&Costs) -> u64) {
     });
 }
 
-/// Runs each of `threads` on a virtual CPU of its own, until all have ended, and returns what they did together.
+/// Runs each of `threads` on a virtual CPU of its own, until all have ended, and returns their counts, added up.
 ///
-/// One simulation at a time runs in a process, as the crate's statics are real ones.
+/// Only one simulation at a time runs in a process, because the crate's statics are real ones.
 ///
 /// # Panics
-/// If a thread panics, if all that are left sleep for ever, or if there are more threads than CPUs.
+/// If a thread panics, if all remaining threads sleep forever, or if there are more threads than CPUs.
 pub fn run<'a>(machine: &Machine, seed: u64, threads: Vec<Box<dyn FnOnce() + Send + 'a>>) -> Counts {
     assert!(machine.cpus <= MAX_CPUS, "at most {MAX_CPUS} CPUs");
     assert!(threads.len() <= machine.cpus, "each thread needs a CPU of its own");
@@ -200,7 +200,7 @@ pub fn run<'a>(machine: &Machine, seed: u64, threads: Vec<Box<dyn FnOnce() + Sen
         threads.0[next].resume();
     }
     let asleep = must_be_inside(|simulation| simulation.threads.iter().filter(|thread| !thread.finished).count());
-    assert_eq!(asleep, 0, "so many threads sleep, and nobody is left to wake them");
+    assert_eq!(asleep, 0, "threads that sleep, with no thread left to wake them");
     let counts = counts();
     SIMULATION.set(None);
     counts
@@ -209,14 +209,14 @@ pub fn run<'a>(machine: &Machine, seed: u64, threads: Vec<Box<dyn FnOnce() + Sen
 fn coroutine<'a>(body: Box<dyn FnOnce() + Send + 'a>) -> Generator<'a, (), ()> {
     Gn::new_opt(STACK_WORDS, move || {
         body();
-        // As std does: while the destructors run, the thread is still one.
+        // Like std: while the destructors run, this is still a running thread.
         let locals = must_be_inside(|simulation| simulation.me().locals.take());
         drop(locals);
         must_be_inside(|simulation| simulation.me().finished = true);
     })
 }
 
-/// Coroutines that are not unwound if one of them panics: their destructors would wait for each other.
+/// Coroutines that are not unwound if one of them panics, because their destructors would wait for each other.
 struct Threads<'a>(Vec<Generator<'a, (), ()>>);
 
 impl Drop for Threads<'_> {
@@ -228,7 +228,7 @@ impl Drop for Threads<'_> {
     }
 }
 
-/// The virtual thread's own values; `None` if it is ending.
+/// Gives access to the virtual thread's own values: `None` if it is ending.
 pub(super) fn with_locals<R>(f: impl FnOnce(Option<&mut Locals>) -> R) -> R {
     must_be_inside(|simulation| f(simulation.me().locals.as_mut()))
 }
@@ -238,7 +238,7 @@ pub(crate) fn cpus() -> Option<usize> {
     inside(|simulation| simulation.machine.cpus)
 }
 
-/// The time: that of the caller's virtual CPU, or the real one outside of a simulation.
+/// The time of the caller's virtual CPU, or the real time outside of a simulation.
 pub fn now() -> Instant {
     spend(|costs| costs.clock);
     let virtual_time = inside(|simulation| {
@@ -248,22 +248,22 @@ pub fn now() -> Instant {
     virtual_time.unwrap_or_else(Instant::now)
 }
 
-/// The caller's clock. Looking at it costs nothing.
+/// The caller's clock. Reading it costs nothing.
 pub fn cycles() -> u64 {
     must_be_inside(|simulation| simulation.me().clock)
 }
 
-/// Lets the caller work on its own for so many cycles.
+/// Lets the caller work for this number of cycles without touching memory.
 pub fn work(cycles: u64) {
     spend(|_| cycles);
 }
 
-/// A PAUSE.
+/// A PAUSE instruction.
 pub fn pause() {
     spend(|costs| costs.pause);
 }
 
-/// Lets others run, of which there are none on the caller's CPU: a system call.
+/// A system call that yields the CPU. No other thread can use it, so it only costs time.
 pub fn yield_now() {
     spend(|costs| costs.yield_now);
     if !is_inside() {
@@ -271,12 +271,12 @@ pub fn yield_now() {
     }
 }
 
-/// A number that the seed decides.
+/// A random number, determined by the seed.
 pub fn random() -> u64 {
     must_be_inside(Simulation::random)
 }
 
-/// What all threads did since the counts were last restarted.
+/// The counts of all threads since they were last restarted.
 pub fn counts() -> Counts {
     take_turn();
     must_be_inside(|simulation| {
@@ -287,12 +287,12 @@ pub fn counts() -> Counts {
     })
 }
 
-/// What the caller did since the counts were last restarted.
+/// The counts of the caller since they were last restarted.
 pub fn own_counts() -> Counts {
     must_be_inside(|simulation| simulation.me().counts)
 }
 
-/// Counts from here on; the caches stay as they are.
+/// Sets all counts to zero. The caches stay as they are.
 pub fn restart_counts() {
     take_turn();
     must_be_inside(|simulation| {
@@ -313,11 +313,11 @@ pub fn visitors_of(addresses: Range<usize>) -> Vec<Vec<usize>> {
     must_be_inside(|simulation| simulation.directory.visitors_of(addresses))
 }
 
-/// Sleeps while `word` is `expected`, until woken or until the deadline. May return early, and outside of a simulation
+/// Sleeps while `word` is `expected`, until woken or until the deadline. May return early; outside of a simulation it
 /// always does.
 pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
     spend(|costs| costs.sleep);
-    // The kernel looks at the word; from here to the switch nobody else can change it.
+    // The kernel reads the word. No other thread can change it between here and the switch.
     if word.load(super::atomic::Ordering::Relaxed) != expected {
         return;
     }
@@ -344,7 +344,7 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<Instant>) 
     }
 }
 
-/// Wakes the thread that has slept longest on the word at this address, if there is one.
+/// Wakes the thread that has slept longest on the word at this address, if any.
 pub(crate) fn wake(word: *const AtomicU32) {
     wake_at_most(word, 1);
 }

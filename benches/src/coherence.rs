@@ -1,4 +1,4 @@
-//! The coherence model's counts: has the simulation built and run, and reads what it prints.
+//! The coherence simulator's counts: builds and runs the simulation, and reads what it prints.
 //!
 //! The simulation is the program of `sim/driver`, built with `--cfg layby_coherence` in a target directory of its own, so
 //! that this package's peers are not built a second time.
@@ -169,7 +169,8 @@ pub fn chart(rounds: &Sheet, kind: Kind, commit: &str) -> Chart {
     Chart {
         title: "What the caches do for each hand-over, against CPUs (lower is better)".to_string(),
         notes: [
-            "A model that counts, running the crate's own code: no claim of nanoseconds. See DESIGN.md.".to_string(),
+            "A model that counts, running the crate's own code: no claim of nanoseconds. See sim/README.md."
+                .to_string(),
             format!(
                 "{sockets} socket(s), {line_bytes} bytes move at a time, seed {seed}; layby at {commit}; ours in bold"
             ),

@@ -7,11 +7,11 @@ use layby_bench::machine::Machine;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// coherence: what hand-overs cost on machines that are larger than this one, counted instead of timed.
+/// coherence: what hand-overs cost on machines larger than this one, counted instead of timed.
 ///
 /// A simulation keeps a MESI state for every cache line of up to 512 virtual CPUs, runs the crate's own code on them, and
-/// counts lines moved, copies invalidated and cycles of a simple cost model for each hand-over. What it is and is not is in
-/// DESIGN.md, "The coherence model". The result depends on nothing but the arguments.
+/// counts lines moved, copies invalidated and cycles of a simple cost model for each hand-over. sim/README.md says
+/// what it is and what it is not. The result depends only on the arguments.
 #[derive(Parser)]
 #[command(name = "coherence")]
 struct Arguments {

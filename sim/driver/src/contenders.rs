@@ -1,4 +1,4 @@
-//! Who takes part.
+//! What is compared.
 
 use crate::peers::{FutexSemaphore, McsLock, TicketLock};
 use crate::rounds::{Outcome, Rounds, pass_again_and_again};

@@ -1,4 +1,4 @@
-//! What the crate is compared with, written against the same atomics.
+//! What the crate is compared with, written with the simulator's atomics.
 
 use crate::turnstile::Turnstile;
 use layby::coherence::{
@@ -12,7 +12,7 @@ use std::ptr;
 #[repr(align(128))]
 struct Apart<T>(T);
 
-/// A ticket lock with its two words on lines of their own. All who wait spin on `serving`.
+/// A ticket lock with its two words on lines of their own. All waiters spin on `serving`.
 pub struct TicketLock {
     next: Apart<AtomicU64>,
     serving: Apart<AtomicU64>,
@@ -35,7 +35,7 @@ impl Turnstile for TicketLock {
     }
 }
 
-/// The lock of Mellor-Crummey and Scott: each who waits spins on a node of its own.
+/// The lock of Mellor-Crummey and Scott: each waiter spins on a node of its own.
 pub struct McsLock {
     tail: Apart<AtomicPtr<McsNode>>,
 }
@@ -56,12 +56,12 @@ impl Turnstile for McsLock {
     #[allow(unsafe_code)]
     fn pass(&self, inside: impl FnOnce()) {
         let node = McsNode { next: AtomicPtr::new(ptr::null_mut()), locked: AtomicU32::new(0) };
-        // A node is used again and again, so that it is written, and not new.
+        // A real program reuses its nodes, so their initialization is a store and must be counted.
         node.next.store(ptr::null_mut(), Ordering::Relaxed);
         node.locked.store(1, Ordering::Relaxed);
         let address = ptr::from_ref(&node).cast_mut();
         let before = self.tail.0.swap(address, Ordering::AcqRel);
-        // SAFETY: whoever is before us stays in this function until it has unlocked us, for which it waits for this store.
+        // SAFETY: the thread before us stays in this function until it has unlocked us, and for that it waits for this store.
         if let Some(before) = unsafe { before.as_ref() } {
             before.next.store(address, Ordering::Release);
             while node.locked.load(Ordering::Acquire) != 0 {
@@ -78,12 +78,12 @@ impl Turnstile for McsLock {
                 pause();
             }
         }
-        // SAFETY: whoever is behind us waits in this function until this store.
+        // SAFETY: the thread behind us waits in this function until this store.
         unsafe { (*node.next.load(Ordering::Acquire)).locked.store(0, Ordering::Release) };
     }
 }
 
-/// A semaphore as glibc's: a value and a count of waiters in 8 bytes, and the kernel's queue. A late arrival overtakes.
+/// A semaphore like glibc's: a value and a count of waiters in 8 bytes, and the kernel's queue. Late arrivals can overtake.
 #[repr(align(128))]
 pub struct FutexSemaphore {
     value: AtomicU32,

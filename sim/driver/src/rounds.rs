@@ -1,4 +1,4 @@
-//! T threads pass a turnstile again and again: the paper's benchmark, with counts instead of a clock.
+//! T threads pass a turnstile repeatedly: the paper's benchmark, with counts instead of a clock.
 
 use crate::turnstile::Turnstile;
 use layby::coherence::{self, Counts, Machine, Tally};
@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// On a page of its own: which lines and which slots it uses does not depend on where the allocator puts it.
+/// A value on a page of its own, so that its lines and slots do not depend on where the allocator puts it.
 #[repr(align(4096))]
 pub struct OnAPage<T>(pub T);
 
@@ -17,24 +17,24 @@ impl<T> OnAPage<T> {
     }
 }
 
-/// How the threads pass.
+/// What the threads do, and how often.
 #[derive(Clone, Debug)]
 pub struct Rounds {
     pub machine: Machine,
     pub seed: u64,
     /// Cycles that a thread works inside.
     pub inside: u64,
-    /// Cycles that it works outside, and the most that the seed adds to them.
+    /// Cycles that it works outside, and the maximum that the seed adds to them.
     pub outside: u64,
     pub jitter: u64,
-    /// Hand-overs that are not counted, then those that are.
+    /// The number of hand-overs before the counting begins, and then with it.
     pub warm_up: u64,
     pub counted: u64,
 }
 
 impl Rounds {
-    /// The figure's: short work inside and outside. Up to 64 CPUs, all lines of the table have been used before it counts;
-    /// with more, a round or two have to do.
+    /// The settings of the published figure: short work inside and outside. Up to 64 CPUs, all lines of the table have been
+    /// used before the counting begins; with more, the warm-up is only one or two rounds.
     pub fn new(cpus: usize) -> Self {
         let (warm_up, counted) = ((2 * cpus as u64).max(160_000 / cpus as u64).min(2_500), (cpus as u64).max(400));
         Self { machine: Machine::new(cpus), seed: 1, inside: 200, outside: 200, jitter: 200, warm_up, counted }
@@ -46,9 +46,9 @@ impl Rounds {
 pub struct Outcome {
     pub handovers: u64,
     pub counts: Counts,
-    /// Of these, what was done to the turnstile's own lines.
+    /// The part of the counts that concerns the turnstile's own lines.
     pub own: Tally,
-    /// From one thread's leaving to the next one's being inside: the mean in cycles.
+    /// The mean time in cycles from one thread's leaving to the next one's entering.
     pub latency: f64,
 }
 
@@ -66,11 +66,11 @@ impl Outcome {
     }
 }
 
-/// Has every CPU pass until all hand-overs have been counted.
+/// Lets every CPU pass until all hand-overs have been counted.
 pub fn pass_again_and_again<X: Turnstile>(rounds: &Rounds) -> Outcome {
     let turnstile = OnAPage(X::new());
     let Rounds { inside, outside, jitter, warm_up, counted, .. } = *rounds;
-    // Not the model's: the measurement is not to be counted.
+    // std's atomics, so that the measurement is not counted.
     let [passed, left_at, waited] = [const { AtomicU64::new(0) }; 3];
     let outcome = OnceLock::new();
     let measure = |number: u64| {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A home whose table lies at known addresses.
+/// A home whose table is at known addresses.
 pub trait Table: Home {
     const SLOTS: usize;
 
@@ -65,9 +65,9 @@ pub struct Crowd {
 #[derive(Clone, Copy, Debug)]
 pub struct Collisions {
     pub slots: usize,
-    /// How many wait at a time.
+    /// How many threads wait at a time.
     pub waiting: usize,
-    /// Threads woken for each hand-over besides the one whose turn it is.
+    /// Threads woken per hand-over in addition to the one whose turn it is.
     pub spurious: f64,
     pub moved: f64,
     /// Lines of the table that were used.
@@ -75,24 +75,24 @@ pub struct Collisions {
 }
 
 impl Collisions {
-    /// What chance would have it: each of those who wait is in the slot that is woken with one chance in `slots`.
+    /// The expected value of `spurious`: each waiter is in the woken slot with a probability of one in `slots`.
     pub fn expected(&self) -> f64 {
         (self.waiting - 1) as f64 / self.slots as f64
     }
 }
 
-/// Places for turnstiles, 16 bytes each; which ones are taken is the seed's choice.
+/// Places for turnstiles, 16 bytes each. The seed determines which of them are used.
 const PLACES: usize = 1 << 14;
 
 const WARM_UP: u64 = 4;
 const COUNTED: u64 = 16;
 
-/// Hands over in every turnstile, again and again, while all others sleep.
+/// Hands over in every turnstile, repeatedly, while all other threads sleep.
 pub fn hand_over_in<H: Table>(crowd: &Crowd) -> Collisions {
     let Crowd { turnstiles, threads_each, seed } = *crowd;
     let arena: Box<OnAPage<[Events<H>; PLACES]>> = Box::new(OnAPage(std::array::from_fn(|_| Turnstile::new())));
     let cpus = turnstiles * threads_each;
-    // A turnstile that has stood there for a while has given out any number of tickets.
+    // A turnstile that has been in use for a while has given out an arbitrary number of tickets.
     let mut random = seed;
     let chosen: Vec<&Events<H>> = (0..turnstiles)
         .map(|_| {
@@ -111,7 +111,7 @@ pub fn hand_over_in<H: Table>(crowd: &Crowd) -> Collisions {
         let turnstile = chosen[started.fetch_add(1, Relaxed) as usize % turnstiles];
         while passed.load(Relaxed) < rounds(WARM_UP + COUNTED) {
             turnstile.pass(|| {
-                // So long that all who wait have gone to sleep.
+                // Long enough for all waiters to go to sleep.
                 coherence::work(400_000 + coherence::random() % 100_000);
                 let number = passed.fetch_add(1, Relaxed) + 1;
                 if number == rounds(WARM_UP) {

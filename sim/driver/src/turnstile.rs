@@ -1,4 +1,4 @@
-//! Something that lets one thread in at a time: all that the crate has for it.
+//! Something that lets one thread in at a time, and every primitive of the crate that can do so.
 
 use layby::eventcount::{EventCount, Sequencer};
 use layby::mutex::RawFairMutex;
@@ -46,7 +46,7 @@ impl Turnstile for Fair {
     }
 }
 
-/// Mutual exclusion as Reed and Kanodia have it: draw a ticket, await its turn, advance. In a table of choice.
+/// Reed and Kanodia's mutual exclusion: draw a ticket, await its turn, advance. Its waiters wait in the table of `H`.
 pub struct Events<H: Home = Global> {
     pub order: Sequencer,
     pub turn: EventCount<H>,

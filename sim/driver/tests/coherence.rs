@@ -1,7 +1,7 @@
 //! What the crate does to the caches of machines with up to 512 CPUs, counted.
 //!
-//! Run by `RUSTFLAGS="--cfg layby_coherence" cargo test --release --test coherence`, which `ci/coherence.sh` does. Blind to:
-//! weak memory order, caches of limited size, what the kernel does, and time; DESIGN.md says what the model is and is not.
+//! Run by `ci/coherence.sh`, with `RUSTFLAGS="--cfg layby_coherence" cargo test --release -p layby-sim`. Blind to: weak memory
+//! order, caches of limited size, what the kernel does, and time. `sim/README.md` says what the simulator is and is not.
 
 #![cfg(layby_coherence)]
 
@@ -19,13 +19,13 @@ use layby_sim::turnstile::Turnstile;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// Each is inside for so long that all have looked when it hands over, and nothing is left to chance.
+/// Each thread stays inside so long that all waiters have polled before it hands over: nothing is left to chance.
 fn in_quiet<X: Turnstile>(cpus: usize) -> Outcome {
     let inside = 1_000 + 40 * cpus as u64;
     pass_again_and_again::<X>(&Rounds { inside, jitter: 0, ..Rounds::new(cpus) })
 }
 
-/// Longer than anybody stays awake.
+/// Longer than any thread stays awake.
 const ALL_SLEEP: u64 = 3_000_000;
 
 #[track_caller]
@@ -34,8 +34,8 @@ fn assert_each(outcome: &Outcome, tally: Tally, moved: u64, invalidations: u64, 
     assert_eq!((tally.moved, tally.invalidations), (each(moved), each(invalidations)), "{what}: {outcome:?}");
 }
 
-/// A ticket lock, its words on two lines. Drawing a ticket fetches one line from whoever drew last: 1 moved, 1
-/// invalidated. Handing over invalidates the T - 1 copies of those who wait, who fetch the line again: T - 1 and T - 1.
+/// A ticket lock, its words on two lines. Drawing a ticket fetches one line from the last thread that drew one: 1 moved, 1
+/// invalidated. Handing over invalidates the T - 1 copies of the waiters, which fetch the line again: T - 1 and T - 1.
 #[test]
 fn a_ticket_lock_moves_and_invalidates_as_many_lines_as_it_has_threads() {
     for cpus in [2, 3, 8, 32, 128] {
@@ -48,10 +48,10 @@ fn a_ticket_lock_moves_and_invalidates_as_many_lines_as_it_has_threads() {
 ///
 /// | | moved | invalidated |
 /// |---|---|---|
-/// | preparing the node: the one who unlocked it last has a copy | | 1 |
+/// | preparing the node: the thread that unlocked it last has a copy | | 1 |
 /// | swapping the tail | 1 | 1 |
-/// | writing to the node before, on which its owner spins; the owner looks again | 2 | 1 |
-/// | unlocking: its owner and the one behind have copies; the owner looks again | 2 | 2 |
+/// | writing to the node before, on which its owner spins; the owner reads it again | 2 | 1 |
+/// | unlocking: its owner and the one behind have copies; the owner reads it again | 2 | 2 |
 #[test]
 fn mcs_moves_and_invalidates_five_lines_whatever_the_number_of_threads() {
     for cpus in [3, 8, 32, 128] {
@@ -60,11 +60,11 @@ fn mcs_moves_and_invalidates_five_lines_whatever_the_number_of_threads() {
     }
 }
 
-/// The crate's Ticket-Semaphore, both words on one line. Posting fetches it and invalidates the T - 1 copies of those who
-/// wait, who look again: T moved, T - 1 invalidated. Drawing the next ticket invalidates T - 1 copies once more, and the T - 2
-/// who wait look again. Counting spinners: who leaves and who comes fetch the count, 2 and 2.
+/// The crate's Ticket-Semaphore, both words on one line. Posting fetches it and invalidates the T - 1 copies of the waiters,
+/// which read it again: T moved, T - 1 invalidated. Drawing the next ticket invalidates T - 1 copies once more, and the T - 2
+/// waiters read it again. Counting spinners: the thread that leaves and the one that comes fetch the count, 2 and 2.
 #[test]
-fn a_ticket_semaphore_costs_twice_as_many_for_its_two_words_share_a_line() {
+fn a_ticket_semaphore_costs_twice_as_many_because_its_two_words_share_a_line() {
     for cpus in [3, 8, 32, 128] {
         let outcome = in_quiet::<TicketSemaphore>(cpus);
         let threads = cpus as u64;
@@ -79,14 +79,14 @@ fn a_ticket_semaphore_costs_twice_as_many_for_its_two_words_share_a_line() {
 /// |---|---|---|
 /// | posting: the last to draw a ticket has the line, and it was the last to post | 1 | 1 |
 /// | publishing: linking the element, of which the last notifier has a copy; the slot, of which another has | 1 | 2 |
-/// | the look at the slot, and taking what is there | 1 | 1 |
+/// | the peek at the slot, and detaching its chain | 1 | 1 |
 /// | following the link, and setting the gate | 1 | 1 |
-/// | the owner's look at its gate | 1 | |
+/// | the owner reads its gate | 1 | |
 #[test]
 fn a_chain_semaphore_whose_waiters_sleep_costs_five_lines_whatever_the_number_of_threads() {
     for cpus in [3, 8, 32, 128] {
-        // Who has spun in vain tries again at every 64th wait: the counts begin when all have tried, and end before they try
-        // again. Until then every line of the table has been used.
+        // A thread that spun for nothing tries again at every 64th wait: the counts begin when all have tried, and end before
+        // they try again. By then every line of the table has been used.
         let threads = cpus as u64;
         let waits = 64 * 2_500_u64.div_ceil(64 * threads) + 2;
         let rounds = Rounds {
@@ -102,8 +102,8 @@ fn a_chain_semaphore_whose_waiters_sleep_costs_five_lines_whatever_the_number_of
     }
 }
 
-/// The paper's claim. Those who spin on one word: at least T / 4 copies invalidated for each hand-over. All others: at
-/// most 1.2 times as many with 512 CPUs as with 8.
+/// The paper's claim. Primitives whose waiters all spin on one word: at least T / 4 copies invalidated for each hand-over.
+/// All others: at most 1.2 times as many with 512 CPUs as with 8.
 #[test]
 fn from_8_to_512_cpus_ticket_grows_with_the_threads_and_twa_does_not() {
     for contender in &CONTENDERS {
@@ -119,7 +119,7 @@ fn from_8_to_512_cpus_ticket_grows_with_the_threads_and_twa_does_not() {
                 }
                 assert!(many / few >= 512.0 / 8.0 / 4.0, "{}: {counted:?}", contender.name);
             }
-            // It lets late arrivals overtake, and its line is everybody's.
+            // It lets late arrivals overtake, and all threads use its one line.
             "futex-semaphore" => {}
             _ => assert!(many <= 1.2 * few, "{}: {counted:?}", contender.name),
         }
@@ -128,20 +128,20 @@ fn from_8_to_512_cpus_ticket_grows_with_the_threads_and_twa_does_not() {
 
 /// Two runs with one seed are the same, event for event.
 #[test]
-fn the_seed_decides_everything() {
+fn the_seed_determines_everything() {
     let run = |seed| pass_again_and_again::<Semaphore>(&Rounds { seed, ..Rounds::new(16) });
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
 }
 
-/// What one who waits in a table of known place does: waits for its value, far from all others' time.
+/// Threads that each wait for a value of their own.
 fn wait_for_values<H: Home>(count: &EventCount<H>, first: u64, waiters: u64) -> Vec<Box<dyn FnOnce() + Send + '_>> {
     (first..first + waiters)
         .map(|value| Box::new(move || assert!(count.wait_at_least(value) >= value)) as Box<dyn FnOnce() + Send>)
         .collect()
 }
 
-/// TWAHash: of those who hold adjacent tickets, no two touch one line of the table.
+/// TWAHash: the holders of adjacent tickets never touch the same line of the table.
 #[test]
 fn adjacent_tickets_never_share_a_line_of_the_table() {
     const WAITERS: usize = 256;
@@ -159,7 +159,7 @@ fn adjacent_tickets_never_share_a_line_of_the_table() {
         coherence::run(&Machine::new(WAITERS + 1), 1, threads);
         let lines = lines.into_inner().unwrap();
         let used: usize = lines.iter().map(Vec::len).sum();
-        assert_eq!(used, WAITERS, "each has been at one line");
+        assert_eq!(used, WAITERS, "each has used one line");
         for line in lines {
             assert!(line.windows(2).all(|pair| pair[1] - pair[0] > 1), "adjacent tickets on one line: {line:?}");
         }
@@ -178,11 +178,11 @@ impl Home for Small {
     }
 }
 
-/// W threads wait for the values 1 to W in a table of N slots. An advance to v wakes all who wait for v + kN: of
-/// those, there are woken(v) = (W - v) / N + 1. Each of them costs the one who advances a line moved and an
-/// invalidation: the link is read and the gate set on the element's line. Those whom the advance before has woken have
-/// looked at the count: woken(v - 1) copies of it to invalidate. Besides, the slot's line has to come back, with an invalidation,
-/// if somebody has published on it since.
+/// W threads wait for the values 1 to W in a table of N slots. An advance to v wakes all threads that wait for v + kN:
+/// woken(v) = (W - v) / N + 1 of them. Each of them costs the advancing thread a line moved and an invalidation: it reads the
+/// link and sets the gate on the element's line. The threads that the advance before has woken have read the count:
+/// woken(v - 1) copies of it to invalidate. In addition the slot's line has to come back, with an invalidation, if a thread has
+/// published on it since.
 #[test]
 fn collisions_cost_what_the_formula_says() {
     const WAITERS: u64 = 64;
@@ -213,10 +213,10 @@ fn collisions_cost_what_the_formula_says() {
     }
 }
 
-/// With many lines at random places, chance decides: of those who wait, each is in the slot that is woken with a
-/// chance of 1 / slots. From this the size of the table follows: see DESIGN.md.
+/// With many queues at random addresses, collisions are random: each waiter is in the woken slot with a probability of
+/// 1 / slots. The size of the table follows from this: see `sim/README.md`.
 #[test]
-fn collisions_of_strangers_are_as_many_as_chance_would_have_it() {
+fn collisions_of_unrelated_waiters_are_as_many_as_expected() {
     let sizes: Vec<_> =
         (1..=3).flat_map(|seed| tables::all_sizes(&Crowd { turnstiles: 32, threads_each: 8, seed })).collect();
     for slots in [256, 1024, 4096, 16384, 65536] {
@@ -224,13 +224,13 @@ fn collisions_of_strangers_are_as_many_as_chance_would_have_it() {
         let mean = of_size.iter().map(|size| size.spurious).sum::<f64>() / of_size.len() as f64;
         let expected = of_size[0].expected();
         let moved = of_size[0].moved;
-        println!("{slots}: {mean:.4} woken in vain, {expected:.4} expected, {moved} lines moved");
+        println!("{slots}: {mean:.4} woken for nothing, {expected:.4} expected, {moved} lines moved");
         assert!((mean - expected).abs() <= 0.3 * expected + 0.02, "{slots} slots: {mean} instead of {expected}");
         assert!(of_size.iter().all(|size| size.footprint <= slots / 8), "a slot is 8 bytes");
     }
 }
 
-/// How many threads an advance of each of two counts wakes in all, when one always is `ahead` of the other.
+/// How many threads one advance of each of two counts wakes in total, when one is always `ahead` of the other.
 fn wakes_in_unison<A: Home, B: Home>(ahead: u64) -> u64 {
     const ROUNDS: u64 = 50;
     /// The counts are 240 bytes apart.
@@ -265,7 +265,7 @@ fn wakes_in_unison<A: Home, B: Home>(ahead: u64) -> u64 {
 /// their waiters always meet, and as both move in unison they never part. Every advance of the first wakes the other's
 /// waiter for nothing. What helps: one value more or less between them, a larger table, or a table of one's own.
 #[test]
-fn two_that_move_in_unison_collide_for_ever_unless_their_tables_are_larger_or_their_own() {
+fn two_that_move_in_unison_collide_forever_unless_their_tables_are_larger_or_their_own() {
     assert_eq!(wakes_in_unison::<Slots256, Slots256>(16), 3, "entrained");
     assert_eq!(wakes_in_unison::<Slots256, Slots256>(15), 2, "one value less");
     assert_eq!(wakes_in_unison::<Slots4096, Slots4096>(16), 2, "a larger table");
@@ -287,7 +287,7 @@ fn sleepers_cost_nothing_and_a_wake_up_has_its_price() {
             coherence::work(ALL_SLEEP);
             coherence::restart_counts();
             coherence::work(1_000 * ALL_SLEEP);
-            assert_eq!(coherence::counts(), Counts::default(), "nobody has done anything");
+            assert_eq!(coherence::counts(), Counts::default(), "no thread has done anything");
             posted_at.set(coherence::cycles()).unwrap();
             count.0.advance();
         }),
@@ -298,7 +298,7 @@ fn sleepers_cost_nothing_and_a_wake_up_has_its_price() {
     assert!((costs.wake + costs.wake_latency..2 * (costs.wake + costs.wake_latency)).contains(&took), "{took}");
 }
 
-/// The crate's timed policies go by the virtual clock.
+/// The crate's timed waits use the virtual clock.
 #[test]
 fn a_timed_take_times_out_in_virtual_time() {
     let semaphore = OnAPage(Semaphore::new(0));
