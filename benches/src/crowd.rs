@@ -64,7 +64,7 @@ pub struct Crowd<C: Counter> {
 pub struct Cost {
     /// From the first advance until the last of those it let pass has said so and all others sleep again.
     pub time: Duration,
-    /// How often those who wait for more went to sleep meanwhile: they were woken in vain.
+    /// How often those who wait for more went to sleep meanwhile: they were woken for nothing.
     pub sleeps_of_others: u64,
 }
 

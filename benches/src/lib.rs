@@ -2,9 +2,10 @@
 //!
 //! | command | what it does |
 //! |---|---|
-//! | `cargo run --release --example semabench` | the paper's benchmark with every peer: figure, tables, raw record |
+//! | `cargo semabench` | the paper's benchmark with every peer: figure, tables, raw record |
 //! | `cargo run --release -p layby-bench --bin bars` | what the crate must reach, as ratios, with a verdict for each |
 //! | `cargo run --release -p layby-bench --bin coherence` | what the caches of 2 to 512 virtual CPUs do: figure, tables, CSV |
+//! | `cargo run --release -p layby-bench --bin record` | all three for the record, on a quiet machine, and BENCHMARKS.md from them |
 //! | `cargo bench -p layby-bench` | criterion benches of the single operations |
 //! | `cargo run --release -p layby-bench --bin benchmarks-md` | makes BENCHMARKS.md from the records in `benches/record/` |
 
@@ -12,6 +13,7 @@ pub mod bars;
 pub mod broadcast;
 pub mod chart;
 pub mod coherence;
+pub mod conclusions;
 pub mod contender;
 pub mod crowd;
 pub mod herd;
@@ -20,6 +22,7 @@ pub mod machine;
 pub mod mt19937;
 pub mod os;
 pub mod pipeline;
+pub mod quiet;
 pub mod semabench;
 pub mod table;
 pub mod workload;

@@ -1,5 +1,6 @@
 //! Where and of what a record was made.
 
+use crate::quiet::Quiet;
 use serde::{Deserialize, Serialize};
 use std::process::Command;
 
@@ -16,8 +17,11 @@ pub struct Machine {
     pub peers: Vec<(String, String)>,
     /// Seconds since 1970.
     pub time: u64,
-    /// One-minute load average when it began: whether the machine was quiet.
+    /// One-minute load average when it began.
     pub load: f64,
+    /// What else the machine did, if somebody looked: see [`crate::quiet`]. Records made before that lack it.
+    #[serde(default)]
+    pub quiet: Option<Quiet>,
     pub command: String,
 }
 
@@ -49,8 +53,9 @@ impl Machine {
             commit: commit(),
             layby: locked_version("layby").unwrap_or_default(),
             peers: PEERS.iter().filter_map(|&peer| Some((peer.to_string(), locked_version(peer)?))).collect(),
-            time: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
-            load: load_average(),
+            time: now(),
+            load: crate::os::load_average(),
+            quiet: None,
             command,
         }
     }
@@ -59,11 +64,11 @@ impl Machine {
     pub fn describe(&self) -> String {
         let peers: Vec<_> = self.peers.iter().map(|(name, version)| format!("{name} {version}")).collect();
         format!(
-            "- CPU: {}, {} CPUs; load when it began: {:.2}\n- kernel: {}; C library: {}; {}\n- layby {} at commit {}; {}\n- \
-             date: {}\n- command: `{}`\n",
+            "- CPU: {}, {} CPUs; {}\n- kernel: {}; C library: {}; {}\n- layby {} at commit {}; {}\n- date: {}\n- \
+             command: `{}`\n",
             self.cpu,
             self.cpus,
-            self.load,
+            self.company(),
             self.kernel,
             self.libc,
             self.rustc,
@@ -73,6 +78,18 @@ impl Machine {
             date(self.time),
             self.command,
         )
+    }
+
+    /// What else ran beside it.
+    pub fn company(&self) -> String {
+        match self.quiet {
+            None => format!("load average at the start {:.2}", self.load),
+            Some(Quiet { cpus_before, cpus_during, cpus_after, load_after }) => format!(
+                "load average at the start {:.2}, at the end {load_after:.2} (its own); other programs used \
+                 {cpus_before:.2} CPUs before, {cpus_during:.2} during and {cpus_after:.2} after",
+                self.load,
+            ),
+        }
     }
 }
 
@@ -95,11 +112,6 @@ fn cpu_model() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_string())
 }
 
-fn load_average() -> f64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
-}
-
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn libc_version() -> String {
     // SAFETY: returns a pointer to a static string.
@@ -115,6 +127,11 @@ fn libc_version() -> String {
 fn locked_version(name: &str) -> Option<String> {
     let (_, after) = LOCK_FILE.split_once(&format!("name = \"{name}\"\nversion = \""))?;
     Some(after.split_once('"')?.0.to_string())
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
 }
 
 /// A day and time in UTC, without a crate for it: the days-to-civil algorithm.

@@ -62,7 +62,7 @@ pub fn thread_cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Elsewhere the clock on the wall must do.
+/// Elsewhere wall-clock time has to do.
 #[cfg(not(target_os = "linux"))]
 pub fn thread_cpu_time() -> Duration {
     static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
@@ -101,7 +101,7 @@ pub fn sleeps_of(_thread_number: u32) -> u64 {
     0
 }
 
-/// Waits until no other thread of this process goes to sleep any more, for all do.
+/// Waits until no other thread of this process goes to sleep any more, because all are asleep.
 pub fn settle() {
     let mut before = sleeps_of_others();
     loop {
@@ -123,15 +123,37 @@ pub struct Others {
 
 impl Others {
     pub fn watch() -> Self {
-        Self { busy: busy_seconds(), own: process_usage().cpu, since: std::time::Instant::now() }
+        Self { busy: busy_seconds(), own: own_cpu_time(), since: std::time::Instant::now() }
     }
 
     /// The part of all CPUs that others used since: 0 to 1; 0 where it is not known.
     pub fn part_used(&self) -> f64 {
-        let own = process_usage().cpu.saturating_sub(self.own).as_secs_f64();
-        let others = busy_seconds() - self.busy - own;
-        (others / (self.since.elapsed().as_secs_f64() * cpus() as f64)).clamp(0.0, 1.0)
+        self.cpus_used() / cpus() as f64
     }
+
+    /// How many CPUs others used since, on average; 0 where it is not known.
+    pub fn cpus_used(&self) -> f64 {
+        let own = own_cpu_time().saturating_sub(self.own).as_secs_f64();
+        let others = busy_seconds() - self.busy - own;
+        (others / self.since.elapsed().as_secs_f64()).clamp(0.0, cpus() as f64)
+    }
+}
+
+/// CPU time of this process and of those that it has started and that have ended.
+#[cfg(unix)]
+fn own_cpu_time() -> Duration {
+    process_usage().cpu + usage_of(libc::RUSAGE_CHILDREN).cpu
+}
+
+#[cfg(not(unix))]
+fn own_cpu_time() -> Duration {
+    process_usage().cpu
+}
+
+/// The one-minute load average; 0 where it is not known.
+pub fn load_average() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
 }
 
 /// CPU time that all programs, the kernel and other guests of the host have used since the machine started.
@@ -149,7 +171,7 @@ fn busy_seconds() -> f64 {
 
 #[cfg(not(target_os = "linux"))]
 fn busy_seconds() -> f64 {
-    process_usage().cpu.as_secs_f64()
+    own_cpu_time().as_secs_f64()
 }
 
 /// How many CPUs this process may use.

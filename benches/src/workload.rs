@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// `operation`, n times, in the time of this thread's own CPU: for what no other thread takes part in, so that a busy
-/// machine does not count.
+/// `operation`, n times, in CPU time of this thread: for what no other thread takes part in, so that a busy
+/// machine does not matter.
 #[inline]
 pub fn repeat_alone(n: u64, mut operation: impl FnMut()) -> Duration {
     let start = crate::os::thread_cpu_time();
@@ -16,7 +16,7 @@ pub fn repeat_alone(n: u64, mut operation: impl FnMut()) -> Duration {
     crate::os::thread_cpu_time() - start
 }
 
-/// `operation`, n times, by the clock on the wall.
+/// `operation`, n times, in wall-clock time.
 #[inline]
 pub fn repeat(n: u64, mut operation: impl FnMut()) -> Duration {
     let start = Instant::now();

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct Group {
     pub name: &'static str,
     pub about: &'static str,
-    /// To be run in a process that has had one CPU only from its start, for a program asks once how many there are.
+    /// To be run in a process confined to one CPU from its start, because a program asks only once how many there are.
     pub on_one_cpu: bool,
     pub measure: fn(Effort) -> Vec<Finding>,
 }
@@ -47,6 +47,13 @@ pub const GROUPS: &[Group] = &[
 pub struct Record {
     pub machine: Machine,
     pub findings: Vec<Finding>,
+}
+
+impl Record {
+    /// The whole table.
+    pub fn markdown(&self) -> String {
+        format!("# Bars\n\n{}\n{}", self.machine.describe(), table(&self.findings))
+    }
 }
 
 /// A row for each finding.

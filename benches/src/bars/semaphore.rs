@@ -64,7 +64,7 @@ const DOES_NOT_GROW: f64 = 1.25;
 
 pub fn before_a_thousand(effort: Effort) -> Vec<Finding> {
     let thousand = Herd::<Semaphore>::gather(1000);
-    // In a table apart, for strangers in one table wake each other now and then, which is not counted here.
+    // In a table of its own, because strangers in one table wake each other now and then, which is not to be counted.
     let ten = Herd::<Semaphore<Apart>>::gather(10);
     let (mut futile, mut staged) = (Vec::new(), Vec::new());
     let mut costs: [Vec<f64>; 2] = Default::default();

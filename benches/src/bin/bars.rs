@@ -5,14 +5,15 @@ use layby_bench::bars::measure::{Effort, Finding, Verdict};
 use layby_bench::bars::{GROUPS, Group, Record, table};
 use layby_bench::machine::Machine;
 use layby_bench::os;
+use layby_bench::quiet::{self, Watch};
 use layby_bench::table::Table;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// What layby must reach, measured on this machine.
 ///
-/// Each bar is a ratio of two things measured in turns within this process: ours, theirs, theirs, ours, … The table
+/// Each bar is a ratio of two things measured by turns within this process: ours, theirs, theirs, ours, … The table
 /// shows the median ratio, the middle half of the rounds, the bar, and the verdict:
 ///
 ///   ok         the middle half of the rounds reaches the bar;
@@ -20,20 +21,21 @@ use std::time::{Duration, Instant};
 ///   too noisy  the middle half straddles it, or the bar is about free CPUs and other programs used more than a
 ///              tenth of them.
 ///
-/// Exits with 1 if a bar falls short.
+/// Exits with 1 if a bar falls short, and with 3 if a record was asked for and the machine was not quiet.
 #[derive(Parser)]
 #[command(name = "bars", verbatim_doc_comment)]
 struct Arguments {
     /// Only the groups whose name contains this; may be given several times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Show the groups of bars and leave
+    /// Show the groups of bars and exit
     #[arg(long)]
     list: bool,
     /// Rounds for each pair: more of them make the middle half steadier
     #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u32).range(4..=10_000))]
     rounds: u32,
-    /// Write every ratio of every round to this file, as JSON
+    /// Write every ratio of every round to this file, as JSON, and the table to the same name with .md; refuse, and write
+    /// nothing, unless the machine is quiet before, during and after
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Measure one group here and print its findings as JSON: what `bars` itself starts for those on one CPU
@@ -62,7 +64,11 @@ fn main() -> ExitCode {
         eprintln!("error: no group is called {}; --list shows them", arguments.only.join(" or "));
         return ExitCode::from(2);
     }
-    let machine = Machine::here(command_line());
+    let watch = match arguments.record.as_ref().map(|_| Watch::begin()).transpose() {
+        Ok(watch) => watch,
+        Err(complaint) => return quiet::refuse(&complaint),
+    };
+    let mut machine = Machine::here(command_line());
     println!("{}", machine.describe());
     let begun = Instant::now();
     let mut findings = Vec::new();
@@ -77,17 +83,27 @@ fn main() -> ExitCode {
     let most_used = findings.iter().map(|finding| finding.used_by_others).fold(0.0, f64::max);
     if noisy > 0 {
         println!("other programs used up to {:.0} % of the CPUs", most_used * 100.0);
-        println!("too noisy: run it again when nothing else runs, or with more --rounds");
+        println!("too noisy: run it again when nothing else is running, or with more --rounds");
     }
     if let Some(path) = &arguments.record {
-        let record = Record { machine, findings };
-        let json = serde_json::to_string(&record).expect("a record is plain data");
-        if let Err(error) = std::fs::write(path, json) {
-            eprintln!("error: cannot write {}: {error}", path.display());
+        machine.quiet = match watch.map(Watch::end).transpose() {
+            Ok(quiet) => quiet,
+            Err(complaint) => return quiet::refuse(&complaint),
+        };
+        if let Err(complaint) = write(&Record { machine, findings }, path) {
+            eprintln!("error: {complaint}");
             return ExitCode::from(2);
         }
     }
     if short > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn write(record: &Record, path: &Path) -> Result<(), String> {
+    let json = serde_json::to_string(record).expect("a record is plain data");
+    for (path, content) in [(path, json), (&path.with_extension("md"), record.markdown())] {
+        std::fs::write(path, content).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// Measures in a process of its own.

@@ -1,20 +1,19 @@
 //! Makes BENCHMARKS.md from the records. See `--help`.
 
 use clap::Parser;
+use layby_bench::machine::date;
 use layby_bench::semabench::{record::Record, report};
-use layby_bench::{bars, losses};
-use std::fmt::Write as _;
+use layby_bench::{bars, conclusions, losses};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Makes BENCHMARKS.md from recorded runs.
+/// Makes BENCHMARKS.md from the newest record, which is the last by name of the directories in benches/record/.
 ///
-/// A record is a directory under benches/record/, made by
+/// A record is made by
 ///
-///   cargo run --release --example semabench -- --full --output benches/record/NAME
-///   cargo run --release -p layby-bench --bin bars -- --record benches/record/NAME/bars.json
+///   cargo run --release -p layby-bench --bin record
 ///
-/// and, written by hand, benches/record/NAME/notes.md: why we lose where we lose.
+/// which calls this program too. Everything on the page that depends on the record is computed from it.
 #[derive(Parser)]
 #[command(name = "benchmarks-md", verbatim_doc_comment)]
 struct Arguments {
@@ -29,16 +28,22 @@ struct Arguments {
     check: bool,
 }
 
-const HEAD: &str = "\
-# Benchmarks
+const ABOUT: &str = "\
+semabench is the benchmark of the paper: T threads share one semaphore of one permit; each takes it, steps a shared random
+number generator, posts it, and steps a generator of its own. Higher is better. FIFO contenders serve whoever came first;
+barging ones let a late arrival overtake sleepers. The two classes do different work, so each has a panel and tables of its
+own. All have the same alignment and the same critical section, and each is used as its documentation says.
+";
 
-Made from the records in [benches/record](benches/record) by `cargo run --release -p layby-bench --bin benchmarks-md`; do
-not edit. On your own machine: `cargo run --release --example semabench` for the figure, and
-`cargo run --release -p layby-bench --bin bars` for the bars.
+const NAMES: &str = "\
+Ours are in bold: layby is `Semaphore` (layby-park and layby-spin: on other backends), layby-fair-mutex `FairMutex`,
+layby-mutex `Mutex`, layby-atomic a count on `layby::atomic`, ticket and twa-* the paper's listings. pl is parking_lot.
+`cargo semabench --list` says what the others are. A dash: it only spins, and is not run with more threads than CPUs.
+";
 
-FIFO and barging contenders are two classes and are not compared: the first serve who came first, the second let a late
-arrival overtake those who sleep. All have the same alignment and the same critical section, and each is used as its own
-documentation says. pl-fair is shown among the FIFO ones, but its arrivals spin and overtake sleepers.
+const ELSEWHERE: &str = "\
+Not in this record: on a busy machine, on which nothing is recorded, a FIFO queue of more threads than CPUs can fall behind
+tokio's. See [DESIGN.md](DESIGN.md) about busy machines.
 ";
 
 fn main() -> ExitCode {
@@ -65,55 +70,94 @@ fn main() -> ExitCode {
     }
 }
 
-/// The whole text, the newest record last by its name.
+/// The whole text.
 fn make(records: &Path) -> Result<String, String> {
     let entries = std::fs::read_dir(records).map_err(|error| format!("cannot read {}: {error}", records.display()))?;
     let mut directories: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     directories.sort();
-    if directories.is_empty() {
-        return Err(format!("no record in {}; --help says how to make one", records.display()));
-    }
-    let mut text = HEAD.to_string();
-    for directory in directories {
-        text.push_str(&section(&directory)?);
-    }
-    Ok(text)
+    let newest = directories.pop().ok_or_else(|| format!("no record in {}; --help says how", records.display()))?;
+    let semabench: Record = read(&newest.join("semabench.json"))?;
+    let bars: bars::Record = read(&newest.join("bars.json"))?;
+    let name = newest.file_name().unwrap_or_default().to_string_lossy();
+    Ok(page(&format!("benches/record/{name}"), &semabench, &bars))
 }
 
-/// A record's part: what there is of figure, tables, bars and losses.
-fn section(directory: &Path) -> Result<String, String> {
-    let name = directory.file_name().unwrap_or_default().to_string_lossy();
-    let mut text = format!("\n## {name}\n");
-    let mut lost = String::new();
-    if let Some(record) = read::<Record>(&directory.join("semabench.json"))? {
-        let figure = format!("benches/record/{name}/semabench.svg");
-        let tables = report::markdown(&record).replace("](semabench.svg)", &format!("]({figure})"));
-        text.push_str(&deeper(&tables));
-        write!(lost, "\n{}", losses::in_semabench(&record)).expect("to a string");
-    }
-    if let Some(record) = read::<bars::Record>(&directory.join("bars.json"))? {
-        let (machine, table) = (record.machine.describe(), bars::table(&record.findings));
-        write!(text, "\n### bars\n\n{machine}\n{table}").expect("to a string");
-        write!(lost, "\nBars not reached, or not to be judged:\n\n{}", losses::in_bars(&record)).expect("to a string");
-    }
-    write!(text, "\n### where we lose\n{lost}").expect("to a string");
-    if let Ok(notes) = std::fs::read_to_string(directory.join("notes.md")) {
-        write!(text, "\n{notes}").expect("to a string");
-    }
-    Ok(text)
+/// The page of one record, which lies at `place` from the root of the repository.
+fn page(place: &str, semabench: &Record, bars: &bars::Record) -> String {
+    let list = |lines: Vec<String>| lines.iter().map(|line| format!("- {line}\n")).collect::<String>();
+    let (concluded, from_bars) = (list(conclusions::of_semabench(semabench)), list(conclusions::of_bars(bars)));
+    let (lost, missed) = (losses::in_semabench(semabench), losses::in_bars(bars));
+    let (throughput, tail) = (squeezed(&report::throughput(semabench)), squeezed(&report::tail(semabench)));
+    format!(
+        "# Benchmarks\n\n![operations a second against threads]({place}/semabench.svg)\n\n{ABOUT}\n{}\n\
+         ## What to conclude\n\nRatios are ours to theirs, of medians; the least and the greatest over T, each with where \
+         it was and both figures.\n\n{concluded}{from_bars}\n\
+         ## Where we lose\n\nEvery figure and T at which somebody else is ahead of ours.\n\n{lost}\n\
+         Bars missed, or too noisy to judge; the ratio is the median, the spread the middle half of the rounds:\n\n\
+         {missed}\n{ELSEWHERE}\n\
+         ## Operations a second\n\n{NAMES}\n{throughput}\
+         ## p99.9 of the wait\n\n{tail}\
+         ## The rest\n\n\
+         - [Fairness, p99, longest wait, context switches, CPU time]({place}/semabench.md); [medians]({place}/semabench.csv) \
+         and [every run]({place}/runs.csv) as CSV.\n\
+         - [Every bar]({place}/bars.md).\n\
+         - [What the caches of 2 to 512 virtual CPUs do]({place}/coherence.svg), counted by a simulation, and \
+         [as CSV]({place}/coherence.csv).\n\n\
+         This page is made by `cargo run --release -p layby-bench --bin benchmarks-md` from [the record]({place}): do not \
+         edit it.\n",
+        circumstances(semabench, bars),
+    )
 }
 
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
-    match std::fs::read(path) {
-        Err(_) => Ok(None),
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| format!("{}: {error}", path.display())),
+/// Tables without the spaces and dashes that align them for the eye.
+fn squeezed(tables: &str) -> String {
+    let mut text = String::new();
+    for c in tables.chars() {
+        if !(c == ' ' && text.ends_with(' ') || c == '-' && text.ends_with("---")) {
+            text.push(c);
+        }
     }
+    text
 }
 
-/// Headings two levels down.
-fn deeper(markdown: &str) -> String {
-    markdown
-        .lines()
-        .map(|line| if line.starts_with('#') { format!("##{line}\n") } else { format!("{line}\n") })
-        .collect()
+/// Where, when, of what and beside what.
+fn circumstances(semabench: &Record, bars: &bars::Record) -> String {
+    let machine = &semabench.machine;
+    let unchecked = if machine.quiet.is_none() || bars.machine.quiet.is_none() {
+        " **Made before the recorder refused busy machines.**"
+    } else {
+        ""
+    };
+    let (date, runs) = (date(machine.time), report::runs(semabench));
+    format!(
+        "- {} x {}, {}, {}, {}; layby {} at {}; {date}.\n\
+         - semabench, {runs}: {}.\n\
+         - bars: {}.{unchecked}\n\
+         - To repeat it: `{REPEAT}`; for a look at your own machine, two minutes: `cargo semabench`.\n",
+        machine.cpus,
+        machine.cpu,
+        machine.kernel,
+        machine.libc,
+        machine.rustc,
+        machine.layby,
+        machine.commit,
+        machine.company(),
+        bars.machine.company(),
+    )
+}
+
+const REPEAT: &str = "cargo run --release -p layby-bench --bin record";
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn tables_are_squeezed_and_stay_tables() {
+        let table = "| who  |   ops |\n|------|------:|\n| a-b  | 12.0k |\n| c    |     - |\n";
+        assert_eq!(super::squeezed(table), "| who | ops |\n|---|---:|\n| a-b | 12.0k |\n| c | - |\n");
+    }
 }

@@ -3,6 +3,7 @@
 use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
 use layby_bench::chart;
 use layby_bench::machine::Machine;
+use layby_bench::quiet::{self, Watch};
 use layby_bench::semabench::arguments::{self, Arguments, Plan};
 use layby_bench::semabench::progress::Progress;
 use layby_bench::semabench::record::Record;
@@ -27,6 +28,10 @@ fn main() -> ExitCode {
         Ok(plan) => plan,
         Err(complaint) => Arguments::command().error(ErrorKind::InvalidValue, complaint).exit(),
     };
+    let watch = match arguments.record.then(Watch::begin).transpose() {
+        Ok(watch) => watch,
+        Err(complaint) => return quiet::refuse(&complaint),
+    };
     // Before the measurement: better to complain now than in two minutes.
     if let Err(error) = std::fs::create_dir_all(&arguments.output) {
         let complaint = format!("cannot make the directory {}: {error}", arguments.output.display());
@@ -40,12 +45,20 @@ fn main() -> ExitCode {
     if let Err(error) = installed {
         eprintln!("warning: Ctrl-C will lose what was measured: {error}");
     }
-    let record = measure(&plan);
+    let mut record = measure(&plan);
     if record.runs.is_empty() {
         eprintln!("interrupted before the first run was over: nothing to show");
         return ExitCode::from(ENDED_BY_CTRL_C);
     }
     println!("{}", report::throughput(&record));
+    if watch.is_some() && INTERRUPTED.load(Ordering::Relaxed) {
+        eprintln!("interrupted: nothing is recorded");
+        return ExitCode::from(ENDED_BY_CTRL_C);
+    }
+    record.machine.quiet = match watch.map(Watch::end).transpose() {
+        Ok(quiet) => quiet,
+        Err(complaint) => return quiet::refuse(&complaint),
+    };
     if let Err(complaint) = write_all(&record, &arguments.output) {
         eprintln!("error: {complaint}");
         return ExitCode::FAILURE;
@@ -61,10 +74,8 @@ fn main() -> ExitCode {
 
 /// Runs everything once, then once more, and so on: an interrupted measurement then has some of all.
 fn measure(plan: &Plan) -> Record {
-    let given: Vec<_> = std::env::args().skip(1).collect();
-    let separator = if given.is_empty() { "" } else { " -- " };
-    let command = format!("cargo run --release --example semabench{separator}{}", given.join(" "));
-    let machine = Machine::here(command);
+    let command: Vec<_> = std::iter::once("cargo semabench".to_string()).chain(std::env::args().skip(1)).collect();
+    let machine = Machine::here(command.join(" "));
     println!("{}", machine.describe());
     let mut record = Record { machine, interval_seconds: plan.interval.as_secs_f64(), runs: Vec::new() };
     eprintln!(

@@ -29,7 +29,7 @@ impl WordWait for Futex {
     fn wait(word: &AtomicU32, expected: u32) {
         let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
         let no_timeout = std::ptr::null::<libc::timespec>();
-        // SAFETY: the word is alive for the whole call; a null timeout means for ever.
+        // SAFETY: the word is alive for the whole call; a null timeout means forever.
         unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, no_timeout) };
     }
 

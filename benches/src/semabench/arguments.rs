@@ -50,22 +50,26 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["full", "seconds", "runs"])]
     pub quick: bool,
 
-    /// As the paper: 11 runs of each; half an hour or more
+    /// As in the paper: 11 runs of each; half an hour or more
     #[arg(long, conflicts_with_all = ["seconds", "runs"])]
     pub full: bool,
 
-    /// Show the contenders and leave
+    /// For a record that is kept: refuse, and write nothing, unless the machine is quiet before, during and after
+    #[arg(long)]
+    pub record: bool,
+
+    /// Show the contenders and exit
     #[arg(long)]
     pub list: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  semabench                                   everything, in about two minutes
-  semabench --quick                           a first look
-  semabench --full --output record            11 runs, as the paper
-  semabench -c layby,tokio -t 1,8,64 -s 1     two contenders, three numbers of threads, a second each
-  semabench --list                            who takes part
+  cargo semabench                                  everything, in about two minutes
+  cargo semabench --quick                          a first look
+  cargo semabench --full --output DIRECTORY        11 runs, as in the paper
+  cargo semabench -c layby,tokio -t 1,8,64 -s 1    two contenders, three numbers of threads, a second each
+  cargo semabench --list                           who takes part
 
 The output directory then holds semabench.svg and semabench.png (the figure), semabench.md (tables), semabench.csv
 (medians), runs.csv (every run) and semabench.json (the raw record).";
@@ -74,7 +78,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.01..=3600.0).contains(&seconds) => Ok(seconds),
         Ok(_) => Err("must be between 0.01 and 3600 seconds".to_string()),
-        Err(_) => Err("must be a number of seconds, as 0.5".to_string()),
+        Err(_) => Err("must be a number of seconds, such as 0.5".to_string()),
     }
 }
 

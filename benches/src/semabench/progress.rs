@@ -1,5 +1,5 @@
 //! What is shown while it runs: a table that fills, and a bar with the time left. On standard error, so that standard
-//! output holds the result alone; without a terminal, a line now and then.
+//! output holds the result alone; without a terminal, an occasional line.
 
 use super::arguments::Plan;
 use super::record::Record;

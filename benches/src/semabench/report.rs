@@ -41,7 +41,16 @@ pub fn table(record: &Record, class: Class, figure: impl Fn(&Cell<'_>) -> String
 
 /// Throughput of both classes.
 pub fn throughput(record: &Record) -> String {
-    let (_, figure) = FIGURES[0];
+    both(record, 0)
+}
+
+/// The 99.9th percentile of the wait, of both classes.
+pub fn tail(record: &Record) -> String {
+    both(record, 4)
+}
+
+fn both(record: &Record, index: usize) -> String {
+    let (_, figure) = FIGURES[index];
     classes(record).map(|class| format!("{}\n", table(record, class, figure))).collect()
 }
 
@@ -49,16 +58,20 @@ fn classes(record: &Record) -> impl Iterator<Item = Class> {
     Class::ALL.into_iter().filter(|&class| !record.contenders(class).is_empty())
 }
 
+/// "3 runs of 0.193 s of each".
+pub fn runs(record: &Record) -> String {
+    let threads = record.threads();
+    let names = Class::ALL.iter().flat_map(|&class| record.contenders(class));
+    let cells = names.flat_map(|name| threads.iter().filter_map(move |&t| record.cell(name, t)));
+    let (least, most) = cells.map(|cell| cell.runs()).fold((usize::MAX, 0), |(low, high), n| (low.min(n), high.max(n)));
+    let runs = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    format!("{runs} runs of {:.3} s of each", record.interval_seconds)
+}
+
 /// Every figure of both classes.
 pub fn markdown(record: &Record) -> String {
     let mut text = format!("# semabench\n\n{}", record.machine.describe());
-    let threads = record.threads();
-    let runs = |name: &&str| threads.iter().filter_map(|&t| record.cell(name, t)).map(|cell| cell.runs()).collect();
-    let counts: Vec<Vec<usize>> =
-        Class::ALL.iter().flat_map(|&class| record.contenders(class)).map(|name| runs(&name)).collect();
-    let (least, most) = counts.iter().flatten().fold((usize::MAX, 0), |(low, high), &n| (low.min(n), high.max(n)));
-    let runs = if least == most { most.to_string() } else { format!("{least} to {most}") };
-    writeln!(text, "- {runs} runs of {:.3} s of each; ours in bold\n", record.interval_seconds).expect("to a string");
+    writeln!(text, "- {}; ours in bold\n", runs(record)).expect("to a string");
     text.push_str("![throughput against threads](semabench.svg)\n");
     for (title, figure) in FIGURES {
         writeln!(text, "\n## {title}").expect("to a string");

@@ -16,7 +16,7 @@ pub enum Pinning {
     /// Where the scheduler puts them.
     #[default]
     None,
-    /// Thread i on CPU i, round and round.
+    /// Thread i on CPU i, and round again.
     Spread,
     /// All on one CPU.
     One,
@@ -157,7 +157,7 @@ pub fn run<E: Exclusion>(trial: &Trial<'_>) -> Option<Outcome> {
         let mut waits = new_histogram();
         let mut usage = Usage::default();
         for thread in threads {
-            let (histogram, used) = thread.join().expect("a thread of the benchmark panicked");
+            let (histogram, used) = thread.join().expect("a benchmark thread panicked");
             waits.add(&histogram).expect("the same bounds");
             usage.cpu += used.cpu;
             usage.voluntary_switches += used.voluntary_switches;
