@@ -126,23 +126,20 @@ pub fn of_semabench(record: &Record) -> Vec<String> {
     say(against(THROUGHPUT, "layby", &fifo, &many).map(|range| {
         let span = span(&many);
         format!(
-            "**`Semaphore`, more threads than CPUs** ({span}): operations a second, as a multiple of the fastest \
-             strictly FIFO peer's: {range}."
+            "**`Semaphore`, more threads than CPUs** ({span}): operations a second against the fastest strictly \
+             FIFO peer's: {range}."
         )
     }));
     say(against(THROUGHPUT, "layby", &fifo, &few).map(|range| {
         let span = span(&few);
-        format!("**`Semaphore`, a CPU for each thread** ({span}): the same multiple is {range}.")
+        format!("**`Semaphore`, a CPU for each thread** ({span}): the same: {range}.")
     }));
     say(against(TAIL, "layby", &fifo, &contended).map(|range| {
-        format!(
-            "**Its tail** ({}): p99.9 of the wait, as a multiple of the lowest such peer's: {range}.",
-            span(&contended)
-        )
+        format!("**Its tail** ({}): p99.9 of the wait against the lowest such peer's: {range}.", span(&contended))
     }));
     say(against(THROUGHPUT, "layby-fair-mutex", &["pl-fair"], &all).map(|range| {
         format!(
-            "**`FairMutex`**: operations a second, as a multiple of parking_lot's with `unlock_fair`, whose arrivals may \
+            "**`FairMutex`**: operations a second against parking_lot's with `unlock_fair`, whose arrivals may \
              overtake sleepers: {range}."
         )
     }));
@@ -151,10 +148,10 @@ pub fn of_semabench(record: &Record) -> Vec<String> {
         against(THROUGHPUT, "layby-mutex", &["std-mutex"], &all),
     );
     say(parking_lot.zip(std).map(|(parking_lot, std)| {
-        format!("**`Mutex`**: operations a second, as a multiple of parking_lot's: {parking_lot}; of std's: {std}.")
+        format!("**`Mutex`**: operations a second against parking_lot's: {parking_lot}; against std's: {std}.")
     }));
     say(against(TAIL, "layby-mutex", &["pl-mutex", "std-mutex"], &contended)
-        .map(|range| format!("**Its tail**: p99.9 of the wait, as a multiple of the lower of those two: {range}.")));
+        .map(|range| format!("**Its tail**: p99.9 of the wait against the lower of those two: {range}.")));
     say(price_of_order(record, &contended));
     lines
 }
@@ -193,10 +190,10 @@ pub fn of_bars(record: &bars::Record) -> Vec<String> {
 
 /// Bars by words in what they measure.
 const TOPICS: [(&str, &[&str]); 4] = [
-    ("One thread alone, time as a multiple of the peer's", &["nobody waiting", "no contention"]),
-    ("Two threads that hand over, time as a multiple of the peer's", &["ping-pong"]),
+    ("One thread alone, time", &["nobody waiting", "no contention"]),
+    ("Two threads that hand over, time", &["ping-pong"]),
     ("A thousand threads waiting", &["1,000 "]),
-    ("`EventCount`s, time as a multiple of the peer's", &["pipeline"]),
+    ("`EventCount`s, time", &["pipeline"]),
 ];
 
 /// "WHAT 0.5 (PEER), 0.6 (PEER)", for each thing that is measured.

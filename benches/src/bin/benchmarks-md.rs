@@ -29,16 +29,16 @@ struct Arguments {
 }
 
 const ABOUT: &str = "\
-semabench is the benchmark of the paper: T threads share one semaphore of one permit; each takes it, steps a shared random
-number generator, posts it, and steps a generator of its own. Higher is better. FIFO contenders serve whoever came first;
-barging ones let a late arrival overtake sleepers. The two classes do different work, so each has a panel and tables of its
-own. All have the same alignment and the same critical section, and each is used as its documentation says.
+semabench is the paper's benchmark: T threads share a semaphore of one permit; each takes it, steps a shared random number
+generator, posts it, and steps a generator of its own. Higher is better. FIFO contenders serve whoever came first; barging
+ones let a late arrival overtake sleepers. The two are not ranked against each other. All have the same alignment and
+critical section, and each is used as its documentation says.
 ";
 
 const NAMES: &str = "\
-Ours are in bold: layby is `Semaphore` (layby-park and layby-spin: on other backends), layby-fair-mutex `FairMutex`,
-layby-mutex `Mutex`, layby-atomic a count on `layby::atomic`, ticket and twa-* the paper's listings. pl is parking_lot.
-`cargo semabench --list` says what the others are. A dash: it only spins, and is not run with more threads than CPUs.
+Ours are in bold: layby is `Semaphore` (-park, -spin: on other backends), layby-fair-mutex `FairMutex`, layby-mutex `Mutex`,
+layby-atomic a count on `layby::atomic`, ticket and twa-* the paper's listings. pl is parking_lot; `cargo semabench --list`
+says what the others are. A dash: it only spins, and is left out with more threads than CPUs.
 ";
 
 const ELSEWHERE: &str = "\
@@ -90,21 +90,20 @@ fn page(place: &str, semabench: &Record, bars: &bars::Record) -> String {
     let (throughput, tail) = (squeezed(&report::throughput(semabench)), squeezed(&report::tail(semabench)));
     format!(
         "# Benchmarks\n\n![operations a second against threads]({place}/semabench.svg)\n\n{ABOUT}\n{}\n\
-         ## What to conclude\n\nRatios are ours to theirs, of medians; the least and the greatest over T, each with where \
-         it was and both figures.\n\n{concluded}{from_bars}\n\
+         ## What to conclude\n\nEvery ratio is ours divided by theirs, of medians; the least and \
+         the greatest over T, each with both figures.\n\n{concluded}{from_bars}\n\
          ## Where we lose\n\nEvery figure and T at which somebody else is ahead of ours.\n\n{lost}\n\
-         Bars missed, or too noisy to judge; the ratio is the median, the spread the middle half of the rounds:\n\n\
+         Bars missed, or too noisy to judge (median ratio; middle half of the rounds):\n\n\
          {missed}\n{ELSEWHERE}\n\
          ## Operations a second\n\n{NAMES}\n{throughput}\
-         ## p99.9 of the wait\n\n{tail}\
+         ## p99.9 of the wait\n\nWithout those of ours that are there to be compared.\n\n{tail}\
          ## The rest\n\n\
          - [Fairness, p99, longest wait, context switches, CPU time]({place}/semabench.md); [medians]({place}/semabench.csv) \
          and [every run]({place}/runs.csv) as CSV.\n\
          - [Every bar]({place}/bars.md).\n\
          - [What the caches of 2 to 512 virtual CPUs do]({place}/coherence.svg), counted by a simulation, and \
          [as CSV]({place}/coherence.csv).\n\n\
-         This page is made by `cargo run --release -p layby-bench --bin benchmarks-md` from [the record]({place}): do not \
-         edit it.\n",
+         Made by benches/src/bin/benchmarks-md.rs from [the record]({place}): do not edit it.\n",
         circumstances(semabench, bars),
     )
 }
@@ -133,7 +132,7 @@ fn circumstances(semabench: &Record, bars: &bars::Record) -> String {
         "- {} x {}, {}, {}, {}; layby {} at {}; {date}.\n\
          - semabench, {runs}: {}.\n\
          - bars: {}.{unchecked}\n\
-         - To repeat it: `{REPEAT}`; for a look at your own machine, two minutes: `cargo semabench`.\n",
+         - To repeat it: `{REPEAT}`; two minutes on your own machine: `cargo semabench`.\n",
         machine.cpus,
         machine.cpu,
         machine.kernel,

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// step of an mt19937 of its own, and begins again, for as long as the measurement lasts. The figure shows how many
 /// rounds all threads together make in a second, against T; the median of several runs. Higher is better.
 ///
-/// There are two classes, which are not compared with each other. FIFO contenders serve who came first; barging ones let
+/// There are two classes, which are not compared with each other. FIFO contenders serve whoever came first; barging ones let
 /// a late arrival overtake those who sleep, which saves the time to wake them, and lets them starve: see the fairness and
 /// the longest wait beside the throughput.
 ///

@@ -3,6 +3,7 @@
 use super::record::{Cell, Record};
 use super::trial::Outcome;
 use crate::contender::registry::Class;
+use crate::losses;
 use crate::table::{Table, nanoseconds, short};
 use std::fmt::Write as _;
 
@@ -28,10 +29,14 @@ const FIGURES: [Figure; 8] = [
 
 /// One class, one figure: a row for each contender, a column for each number of threads.
 pub fn table(record: &Record, class: Class, figure: impl Fn(&Cell<'_>) -> String) -> Table {
+    table_of(record, class, &record.contenders(class), figure)
+}
+
+fn table_of(record: &Record, class: Class, names: &[&str], figure: impl Fn(&Cell<'_>) -> String) -> Table {
     let threads = record.threads();
     let header = std::iter::once(class.title().to_string()).chain(threads.iter().map(|t| format!("T={t}")));
     let mut table = Table::new(header);
-    for name in record.contenders(class) {
+    for &name in names {
         let shown = if record.is_ours(name) { format!("**{name}**") } else { name.to_string() };
         let figure = |&t: &usize| record.cell(name, t).map_or_else(|| "-".to_string(), |cell| figure(&cell));
         table.row(std::iter::once(shown).chain(threads.iter().map(figure)));
@@ -41,17 +46,19 @@ pub fn table(record: &Record, class: Class, figure: impl Fn(&Cell<'_>) -> String
 
 /// Throughput of both classes.
 pub fn throughput(record: &Record) -> String {
-    both(record, 0)
-}
-
-/// The 99.9th percentile of the wait, of both classes.
-pub fn tail(record: &Record) -> String {
-    both(record, 4)
-}
-
-fn both(record: &Record, index: usize) -> String {
-    let (_, figure) = FIGURES[index];
+    let (_, figure) = FIGURES[0];
     classes(record).map(|class| format!("{}\n", table(record, class, figure))).collect()
+}
+
+/// The 99.9th percentile of the wait in both classes, of those that are meant to be used and of peers.
+pub fn tail(record: &Record) -> String {
+    let (_, figure) = FIGURES[4];
+    let table = |class| {
+        let mut names = record.contenders(class);
+        names.retain(|name| !record.is_ours(name) || losses::is_product(name));
+        format!("{}\n", table_of(record, class, &names, figure))
+    };
+    classes(record).map(table).collect()
 }
 
 fn classes(record: &Record) -> impl Iterator<Item = Class> {
