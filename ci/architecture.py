@@ -31,12 +31,6 @@ MAY_USE = {
     'paper': OF_A_CLIENT | {'sys', 'sema'},
     'debugger': {'wait_table'},
 }
-# A file that may use more: the reason.
-MAY_USE_MORE = {
-    ('sync/model.rs', 'wait_table'): 'a model makes the crate\'s statics when it begins, so it has to name them',
-    ('sync/model.rs', 'ticket_queue'): 'as above',
-    ('sync/model.rs', 'paper'): 'as above',
-}
 # Backends are for a client's user to choose; the listings are generic over them.
 THE_PAPER_NAMES = {'Backend', 'Broadcast', 'Spin', 'Native'}
 
@@ -117,7 +111,7 @@ def broken_imports(file, code, modules, at_root):
         yield 0, f'the module {module} is not in the table of ci/architecture.py'
     for at, name, end in paths_from_the_root(file, code):
         used = name if name in modules else at_root.get(name, name)
-        if used in modules and used != module and used not in MAY_USE.get(module, modules) and (file, used) not in MAY_USE_MORE:
+        if used in modules and used != module and used not in MAY_USE.get(module, modules):
             yield at, f'{module} must not use {used}'
         elif used == 'sys' and module in CLIENTS:
             rest = re.compile(r'\s*::\s*(?=[\w{])').match(code, end)

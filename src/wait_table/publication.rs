@@ -97,10 +97,7 @@ impl<B: Backend> Drop for Published<'_, B> {
 /// | in a picker's hands | try again; if that takes too long, ask for a flush, and wait for the gate |
 /// | a parent process's | done: its chain is not ours |
 pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, born: Birth) {
-    if !born.is_of_this_process() {
-        return;
-    }
-    if element.is_notified() {
+    if !born.is_of_this_process() || element.is_notified() {
         return;
     }
     let taken = match slot.pick_patiently(PICK_ATTEMPTS, |_| hint::spin_loop()) {
