@@ -38,7 +38,7 @@ packaged=$(cargo package --list --allow-dirty)
 for file in src/lib.rs README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE; do
     grep -qx "$file" <<<"$packaged" || { echo "the package lacks $file"; exit 1; }
 done
-if grep -E '^(\.ci|ci|benches)/' <<<"$packaged"; then
+if grep -E '^(\.ci|ci|benches|sim)/' <<<"$packaged"; then
     echo "the package holds what its users do not need"
     exit 1
 fi
