@@ -11,11 +11,11 @@ use crate::sys::{Broadcast, Spin};
 use crate::ticket_queue::{Distance, MAX_DISTANCE, Word, key_of};
 use core::{fmt, marker::PhantomData};
 
-/// A bucket: its sequence changes when those who wait on it should look again. 32 bits are enough: a waiter would have to
-/// miss exactly 2^32 changes between two looks.
+/// A bucket: its sequence changes when those who wait on it should look at Grant again. 32 bits are enough: a waiter would
+/// have to miss exactly 2^32 changes between two looks.
 pub(crate) struct WaitBucket {
     update_sequence: AtomicU32,
-    /// How many threads sleep on it, or are about to: nobody is woken through the kernel in vain.
+    /// How many threads sleep on it, or are about to: without any, a change makes no system call.
     sleepers: AtomicU32,
 }
 
@@ -44,24 +44,22 @@ impl WaitBucket {
         while self.sequence() == seen {
             B::wait(&self.update_sequence, seen, None);
         }
-        let leaving = 1;
-        self.sleepers.fetch_sub(leaving, Ordering::SeqCst);
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 
     fn change<B: Broadcast>(&self) {
         self.update_sequence.fetch_add(1, Ordering::SeqCst);
         fence_before_peek_seqcst();
-        // Those of all tickets that share the bucket have to look. Not one wake for each that is counted: who has come since
-        // sleeps on the new sequence, and could use up a wake that is meant for another.
-        let sleepers = self.sleepers.load(Ordering::SeqCst);
-        if sleepers != 0 {
+        // All whose tickets share the bucket have to look. Not one wake for each that is counted: a thread that has come
+        // since then sleeps on the new sequence, and could use up a wake that is meant for another.
+        if self.sleepers.load(Ordering::SeqCst) != 0 {
             B::wake_all(&raw const self.update_sequence);
         }
     }
 }
 
-/// The paper has 2048. Of one semaphore's tickets, those that are a 17th of this apart share a line, and so do those who spin
-/// there: it takes 8192 to keep 482 apart. See DESIGN.md, "What the model changed".
+/// The paper has 2048. Tickets of one semaphore that are a 17th of this apart share a cache line, and so do the threads that
+/// spin there: it takes 8192 to keep 482 apart. See DESIGN.md, "What the model changed".
 const TABLE_SIZE: usize = if IN_A_MODEL { 1 } else { 8192 };
 
 /// Aligned, so that eight buckets are one cache line.
@@ -76,11 +74,11 @@ world_static! {
     }
 }
 
-/// The paper's TWA-Semaphore: a waiter near its turn spins on Grant, one far from it waits on a counter that it shares with
+/// The paper's TWA-Semaphore: a waiter near its turn spins on Grant; one far from it waits on a counter that it shares with
 /// few others.
 ///
-/// `THRESHOLD` is the paper's LongTermThreshold: how many waiters are near. With `B =` [`Spin`], the default, the far ones
-/// spin too; with a backend that sleeps, they sleep, and with `THRESHOLD = 0` nobody spins at all.
+/// `THRESHOLD` is the paper's LongTermThreshold: how many waiters are near. With `B =` [`Spin`], the default, far
+/// waiters spin too; with a backend that sleeps they sleep, and with `THRESHOLD = 0` nobody spins at all.
 ///
 /// ```
 /// use layby::paper::{RawSemaphore, TwaArraySemaphore};
@@ -98,7 +96,7 @@ pub struct TwaArraySemaphore<const THRESHOLD: u32 = 1, B: Broadcast = Spin> {
 
 impl<const THRESHOLD: u32, B: Broadcast> TwaArraySemaphore<THRESHOLD, B> {
     const NEAR: Distance = {
-        // The comparison is by Word, which is as wide as the target has atomics.
+        // As a `Word`, which is as wide as the target's atomics.
         assert!(THRESHOLD as Word <= MAX_DISTANCE, "THRESHOLD is more than this target can count");
         THRESHOLD as Distance
     };
@@ -117,15 +115,15 @@ impl<const THRESHOLD: u32, B: Broadcast> RawSemaphore for TwaArraySemaphore<THRE
 
     fn take(&self) {
         let tx = self.tickets.draw();
-        // Fast path: nobody is before us.
+        // Fast path: there is a permit for us.
         if self.tickets.surplus(tx) > 0 {
             return;
         }
         let bucket = self.bucket(tx);
         loop {
-            let before = bucket.sequence();
+            // Before Grant: a post that the next load does not see changes the sequence after this one.
+            let seen = bucket.sequence();
             let dx = self.tickets.surplus(tx);
-            let seen = before;
             if dx > 0 {
                 return;
             }
@@ -140,9 +138,8 @@ impl<const THRESHOLD: u32, B: Broadcast> RawSemaphore for TwaArraySemaphore<THRE
     }
 
     fn post(&self) {
-        // The holder of the ticket granted is near, and sees it; the one that is near from now on is to be told.
-        let near = Self::NEAR.cast_unsigned() + 0;
-        let g = self.tickets.grant().wrapping_add(near);
+        // The holder of the ticket granted is near, and sees it. The one that is near from now on has to be told.
+        let g = self.tickets.grant().wrapping_add(Self::NEAR.cast_unsigned());
         if self.tickets.is_drawn(g) {
             self.bucket(g).change::<B>();
         }

@@ -6,8 +6,9 @@ use crate::wait_table::global;
 
 /// The paper's TWA-Semaphore with waiting chains: a waiter sleeps on an element on its own stack.
 ///
-/// The element hangs on the chain of its ticket's slot (AddressWaitUntil), and a post wakes the chain of the ticket it
-/// grants (AddressSignalPolite). Chains are walked by the notifier, not from waiter to waiter: see DESIGN.md.
+/// The element is pushed onto the chain of its ticket's slot (AddressWaitUntil), and a post wakes the chain of the ticket
+/// that it grants (AddressSignalPolite). Here the notifier walks the chain; in the paper each waiter wakes the next: see
+/// DESIGN.md.
 ///
 /// ```
 /// use layby::paper::{RawSemaphore, TwaChainSemaphore};
@@ -30,11 +31,11 @@ impl RawSemaphore for TwaChainSemaphore {
 
     fn take(&self) {
         let tx = self.tickets.draw();
-        // Fast path: nobody is before us.
+        // Fast path: there is a permit for us.
         if self.tickets.surplus(tx) > 0 {
             return;
         }
-        // The semaphore's address and the ticket make the key.
+        // The key is the semaphore's address and the ticket.
         global().wait_until(key_of(self, tx), || self.tickets.surplus(tx) > 0);
     }
 

@@ -1,15 +1,18 @@
-//! The semaphores of the paper's listings 1 to 4, to read beside it and to compare with.
+//! The semaphores of listings 1 to 4 of the paper, to read beside it and to compare with.
 //!
-//! | listing | type | a waiter | for |
+//! The paper: Dave Dice and Alex Kogan, *Semaphores Augmented with a Waiting Array*,
+//! [arXiv:2501.18447](https://arxiv.org/abs/2501.18447). The listings keep its names `tx`, `dx` and `g`.
+//!
+//! | listing | type | how a thread waits | use it for |
 //! |---|---|---|---|
-//! | 1 | [`TicketSemaphore`] | spins, all on one word | a few threads, never more than CPUs, and very short holds |
-//! | 2 | [`TwaArraySemaphore`] | spins or sleeps on a counter of its bucket, chosen by its ticket | comparison: the first TWA |
-//! | 3 | [`TwaChainSemaphore`] | sleeps on an element on its stack | comparison: no thread-local, no staging, no timeouts |
-//! | 4 | [`TwaMonitorSemaphore`] | arms, checks, sleeps on its thread's element | comparison: the MONITOR/MWAIT form |
-//! | 5 | [`sema::Semaphore`](crate::sema::Semaphore) | spins when its turn is near, otherwise sleeps | everything else |
+//! | 1 | [`TicketSemaphore`] | all threads spin on one word | very short critical sections, and never more threads than CPUs |
+//! | 2 | [`TwaArraySemaphore`] | near its turn it spins on that word, otherwise it spins or sleeps on a counter chosen by its ticket | comparison |
+//! | 3 | [`TwaChainSemaphore`] | sleeps on an element on its own stack | comparison |
+//! | 4 | [`TwaMonitorSemaphore`] | arms its thread's element, checks again, and sleeps on it, like MONITOR and MWAIT | comparison |
+//! | 5 | [`sema::Semaphore`](crate::sema::Semaphore) | polls for a while and near its turn, otherwise sleeps | everything else |
 //!
-//! All are strictly first come first served, take 16 bytes, and implement [`RawSemaphore`]. Only the last has timeouts,
-//! many permits at a time, and guards.
+//! All are strictly first come, first served, take 16 bytes, and implement [`RawSemaphore`]. Only the last has timeouts,
+//! takes and posts many permits at a time, and has guards.
 
 #![forbid(unsafe_code)]
 
@@ -48,13 +51,13 @@ pub trait RawSemaphore: Send + Sync {
     /// A short name for reports.
     const NAME: &'static str;
 
-    /// A semaphore with this many permits.
+    /// Creates a semaphore with this many permits.
     fn with_permits(permits: u64) -> Self;
 
-    /// Takes a permit, and waits for it if need be.
+    /// Takes a permit, waiting for one if necessary.
     fn take(&self);
 
-    /// Puts a permit in.
+    /// Adds a permit.
     fn post(&self);
 }
 

@@ -1,4 +1,4 @@
-//! Listing 4, of which the paper has the caption: TWA-Semaphore with MONITOR-MWAIT inspired waiting chains.
+//! Listing 4, of which the paper prints only the caption: TWA-Semaphore with MONITOR-MWAIT inspired waiting chains.
 
 use super::{RawSemaphore, tickets::Tickets};
 use crate::ticket_queue::key_of;
@@ -27,7 +27,7 @@ impl RawSemaphore for TwaMonitorSemaphore {
 
     fn take(&self) {
         let tx = self.tickets.draw();
-        // Fast path: nobody is before us.
+        // Fast path: there is a permit for us.
         while self.tickets.surplus(tx) <= 0 {
             let armed = arm(key_of(self, tx));
             // Ratify: a grant that came before we were armed will not wake us.

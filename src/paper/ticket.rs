@@ -1,13 +1,12 @@
 //! Listing 1: Ticket-Semaphore.
 
-use super::RawSemaphore;
-use super::tickets::Tickets;
+use super::{RawSemaphore, tickets::Tickets};
 use crate::spin_policy;
 
 /// The paper's Ticket-Semaphore: all waiters spin on one word.
 ///
-/// Nothing is faster for two threads that hand over at once on CPUs of their own; with more, every post makes every waiter
-/// fetch the word again. Waiters yield when there are more of them than CPUs.
+/// Nothing is faster for two threads that hand a permit back and forth on CPUs of their own. With more, every post makes
+/// every waiter fetch the word again. Waiters yield when there are more of them than CPUs.
 ///
 /// ```
 /// use layby::paper::{RawSemaphore, TicketSemaphore};
@@ -30,7 +29,7 @@ impl RawSemaphore for TicketSemaphore {
 
     fn take(&self) {
         let tx = self.tickets.draw();
-        // Fast path: nobody is before us.
+        // Fast path: there is a permit for us.
         if self.tickets.surplus(tx) > 0 {
             return;
         }

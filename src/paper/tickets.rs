@@ -1,7 +1,7 @@
-//! The two words that all listings share, with the paper's comparison by magnitude.
+//! The two words that all listings share, compared by magnitude, as in the paper.
 
 use crate::sync::{atomic::Ordering, fence_before_peek_seqcst};
-use crate::ticket_queue::{AtomicWord, Distance, MAX_DISTANCE, Word, distance};
+use crate::ticket_queue::{AtomicWord, Distance, NARROW, Word, check_room, distance, word_of};
 use core::fmt;
 
 /// Ticket and Grant.
@@ -12,12 +12,10 @@ pub(super) struct Tickets {
 
 impl Tickets {
     pub(super) fn new(permits: u64) -> Self {
-        let permits = Word::try_from(permits).ok().filter(|permits| *permits <= MAX_DISTANCE);
-        let permits = permits.expect("layby: more permits than a semaphore can hold");
-        Self { ticket: AtomicWord::new(0), grant: AtomicWord::new(permits) }
+        Self { ticket: AtomicWord::new(0), grant: AtomicWord::new(word_of(permits)) }
     }
 
-    /// `Ticket.fetch_add(1)`.
+    /// `Ticket.fetch_add(1)`; returns the ticket.
     pub(super) fn draw(&self) -> Word {
         // Ordering: SeqCst here and below, as in the paper, whose argument is pair T1 of `crate::ticket_queue`.
         let ticket = self.ticket.fetch_add(1, Ordering::SeqCst);
@@ -25,21 +23,21 @@ impl Tickets {
         ticket
     }
 
-    /// `dx`: how far the grants are ahead of ticket `tx`. Positive: it may go.
+    /// `dx`: how far Grant is ahead of ticket `tx`. If it is positive, the ticket is granted.
     pub(super) fn surplus(&self, tx: Word) -> Distance {
         distance(tx, self.grant.load(Ordering::SeqCst))
     }
 
-    /// `Grant.fetch_add(1)`: the ticket that it grants.
+    /// `Grant.fetch_add(1)`; returns the ticket that it grants.
     ///
     /// # Panics
-    /// If as many permits are there as the counters can hold. A wide counter never gets there.
+    /// If there are as many permits as the counters can hold. A wide counter never gets there.
     pub(super) fn grant(&self) -> Word {
-        if size_of::<Word>() < 8 {
-            // `grant` first: a ticket drawn since then makes room.
+        if NARROW {
+            // `grant` first: a ticket drawn after that makes room.
             let grant = self.grant.load(Ordering::Acquire);
             let ahead = distance(self.ticket.load(Ordering::Relaxed), grant);
-            assert!(ahead < MAX_DISTANCE.cast_signed(), "layby: posting one more permit would overflow the semaphore");
+            check_room("posting", 1, ahead);
         }
         self.grant.fetch_add(1, Ordering::SeqCst)
     }

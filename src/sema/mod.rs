@@ -1,4 +1,4 @@
-//! The counting semaphore to use: [`Semaphore`], first come first served, with timeouts, many permits at a time, and guards.
+//! A counting semaphore: [`Semaphore`], first come, first served, with timeouts, many permits at a time, and guards.
 //!
 //! It is the semaphore of the paper's listing 5. Those of listings 1 to 4 are in [`crate::paper`].
 

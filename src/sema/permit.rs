@@ -1,4 +1,4 @@
-//! Permits that go back by themselves.
+//! Guards: permits that are put back on drop.
 
 use super::Semaphore;
 use crate::wait_table::{Global, Home};
@@ -29,12 +29,12 @@ impl<'a, H: Home> Permit<'a, H> {
         Self { semaphore, permits }
     }
 
-    /// How many permits this is.
+    /// The number of permits.
     pub fn permits(&self) -> u64 {
         self.permits
     }
 
-    /// Keeps the permits out of the semaphore for good.
+    /// Drops the guard without putting the permits back: the semaphore has that many fewer from now on.
     pub fn forget(self) {
         mem::forget(self);
     }
@@ -46,7 +46,7 @@ impl<H: Home> Drop for Permit<'_, H> {
     }
 }
 
-/// Permits of a shared [`Semaphore`], put back on drop; they keep it alive, and can go to another thread.
+/// Permits of a shared [`Semaphore`], put back on drop. They keep it alive, and can be sent to another thread.
 ///
 /// ```
 /// use layby::sema::Semaphore;
@@ -68,12 +68,12 @@ impl<H: Home> OwnedPermit<H> {
         Self { semaphore, permits }
     }
 
-    /// How many permits this is.
+    /// The number of permits.
     pub fn permits(&self) -> u64 {
         self.permits
     }
 
-    /// Keeps the permits out of the semaphore for good.
+    /// Drops the guard without putting the permits back: the semaphore has that many fewer from now on.
     pub fn forget(mut self) {
         self.permits = 0;
     }

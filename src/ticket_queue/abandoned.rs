@@ -1,22 +1,22 @@
 //! Tickets that nobody holds any more, and how they leave no trace.
 //!
-//! A thread that gives up holds a ticket somewhere in line. It must not swallow a permit, must not hold up those behind,
+//! A thread that gives up holds a ticket somewhere in line. It must not swallow a permit, must not hold up those behind it,
 //! and must leave at once. So the tickets become *abandoned*: always in exactly one place, in some thread's hands or in
-//! a marker. Whoever has them in hand settles them:
+//! a marker. The thread that has them in hand settles them:
 //!
 //! ```text
 //! settle(first..=last)
-//!   S1  grant > first: a permit has come for them. Grant as many tickets more as these are: the permit goes on to the
-//!       next in line, and so do the permits that are still to come for the others. Done.
+//!   S1  grant > first: a permit has come for them. Grant as many more tickets as these are (P1, P2): the permit goes on
+//!       to the next in line, and so do the permits that are still to come for the others. Done.
 //!   S2  ticket == last + 1: they are the last in line. Compare-and-swap ticket to first: given back. Then take out the
 //!       marker that ends with first - 1, if there is one, and settle that.
 //!   S3  join them with a neighbouring marker, if there is one, and start again.
 //!   S4  publish a marker.
-//!   S5  grant > first or ticket == last + 1 by now: take out a marker with any of these tickets and settle that. It is
-//!       gone: then someone else settles it. Done.
+//!   S5  grant > first or ticket == last + 1 by now: take out a marker with any of these tickets and settle that. If there
+//!       is none, another thread has it and settles it. Done.
 //! post
 //!   P1  grant += n
-//!   P2  take out every marker with a ticket that this has granted: in hand, with grant > first; S1
+//!   P2  wake the holders of these n tickets, and take out every marker with one of them: in hand, with grant > first; S1
 //! ```
 //!
 //! # Why nothing is lost
@@ -28,7 +28,7 @@
 //! grant is 5: no permit yet
 //!                                       grant = 6: ticket 5 has its permit
 //!                                       no marker for 5: its owner will see it
-//! publish a marker for 5                (the permit is lost, 6 waits for ever)
+//! publish a marker for 5                (the permit is lost, 6 waits forever)
 //! ```
 //!
 //! - **M1.** Publishing a marker and then loading `grant` (S4, S5), against adding to `grant` and then looking for a
@@ -47,101 +47,160 @@
 //!   holds.
 //! - **L4.** When no thread is inside any call there is no marker, and `ticket <= grant`. Take the last abandoned ticket
 //!   `t`: no thread waits, so by L1 it is last in line or granted. Whoever published its marker looked at both (S5) after
-//!   publishing, and whoever changed either since looked for the marker (P2, S2); by M1 and M2 one of them found it.
+//!   publishing, and whoever changed either since then looked for the marker (P2, S2); by M1 and M2 one of them found it.
 //!
-//! S2 needs no look at `grant` first: if a permit comes for `first` just before the compare-and-swap, it stays in the
-//! semaphore as an available one, and the next to take a ticket gets `first` and finds it granted.
+//! S2 need not load `grant` first: if a permit comes for `first` just before the compare-and-swap, it stays in the
+//! semaphore as an available one, and the next thread to draw a ticket gets `first` and finds it granted.
 
 use super::{
-    TicketQueue,
-    markers::{self, Span},
+    counts::Counts,
+    markers::{self, Shard, Span},
+    wake::wake_holders,
     word::Word,
 };
 use crate::sync::{atomic::Ordering, fence_before_peek_seqcst};
 use crate::wait_table::Home;
 use core::{marker::PhantomData, ptr};
 
-/// The abandoned tickets of one line. A marker is an alert of the line's table, from before it is published until after
+/// The abandoned tickets of one queue. A marker is an alert of the queue's table, from before it is published until after
 /// it is taken out.
-pub(super) struct Abandoned<H: Home> {
-    address: usize,
+pub(super) struct Abandoned<'a, H: Home> {
+    counts: &'a Counts,
     home: PhantomData<fn() -> H>,
 }
 
-impl<H: Home> Abandoned<H> {
-    pub(super) fn of(line: *const TicketQueue<H>) -> Self {
-        Self { address: line.addr(), home: PhantomData }
+impl<'a, H: Home> Abandoned<'a, H> {
+    #[inline]
+    pub(super) fn of(counts: &'a Counts) -> Self {
+        Self { counts, home: PhantomData }
     }
 
     /// How many there are in markers, at this moment.
     pub(super) fn count(&self) -> Word {
-        if H::table().alerts() == 0 { 0 } else { markers::shard(self.address).count(self.address) }
+        if H::table().alerts() == 0 { 0 } else { self.shard().count(self.address()) }
+    }
+
+    /// Settles tickets that the caller has in hand.
+    #[cold]
+    pub(super) fn settle(self, tickets: Span) {
+        let granted = self.give_back_or_mark(tickets);
+        self.grant_more(granted);
+    }
+
+    /// The rest of a post that has granted the `n` tickets from `first` on, when somebody may hold them: P2, and S1 for what
+    /// it takes out. The queue is touched only if there are markers of these tickets.
+    #[cold]
+    pub(super) fn after_grant(self, first: Word, n: Word) {
+        let passed_over = self.wake_and_take_out(first, n);
+        self.grant_more(passed_over);
+    }
+
+    /// P1 and P2, and again for the abandoned tickets that this passes over.
+    fn grant_more(&self, mut n: Word) {
+        while n != 0 {
+            // Ordering: as in `TicketQueue::post`.
+            let first = self.counts.grant.fetch_add(n, Ordering::SeqCst);
+            n = self.wake_and_take_out(first, n);
+        }
+    }
+
+    /// P2 for the `n` tickets from `first` on; returns how many more are to be granted.
+    fn wake_and_take_out(&self, first: Word, n: Word) -> Word {
+        wake_holders::<H>(self.counts, first, n);
+        let granted = Span { first, last: first.wrapping_add(n - 1) };
+        let mut passed_over: Word = 0;
+        while let Some(span) = self.take_overlapping(granted) {
+            if !self.counts.is_granted(span.first) {
+                // The queue that we posted to is gone, and a new one has been made in its place, whose own posts pass
+                // on.
+                return passed_over.wrapping_add(self.give_back_or_mark(span));
+            }
+            passed_over = passed_over.wrapping_add(span.len());
+        }
+        passed_over
+    }
+
+    /// S1 to S5, except that S1 is left to the caller: returns how many more tickets are to be granted.
+    fn give_back_or_mark(&self, mut span: Span) -> Word {
+        loop {
+            // S1
+            if self.counts.is_granted(span.first) {
+                return span.len();
+            }
+            // S2. Ordering: SeqCst; the lowering of pair M2.
+            let behind = span.last.wrapping_add(1);
+            if self.counts.ticket.compare_exchange(behind, span.first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                fence_before_peek_seqcst();
+                match self.take_ending_with(span.first.wrapping_sub(1)) {
+                    Some(ending) => span = ending,
+                    None => return 0,
+                }
+                continue;
+            }
+            // S3
+            if let Some(joined) = self.take_neighbour(span) {
+                span = joined;
+                continue;
+            }
+            // S4
+            self.publish(span);
+            // S5. Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
+            fence_before_peek_seqcst();
+            let is_granted = self.counts.is_granted(span.first);
+            let is_last = self.counts.ticket.load(Ordering::SeqCst) == behind;
+            if !is_granted && !is_last {
+                return 0;
+            }
+            match self.take_overlapping(span) {
+                Some(taken) => span = taken,
+                None => return 0,
+            }
+        }
     }
 
     fn publish(&self, span: Span) {
         // Before the marker, so that whoever takes it out has an alert to lower.
         H::table().raise_alert();
-        markers::shard(self.address).publish(self.address, span);
-    }
-
-    /// Takes a marker out.
-    fn take(&self, find: impl FnOnce(&markers::Shard) -> Option<Span>) -> Option<Span> {
-        let span = if H::table().alerts() == 0 { None } else { find(markers::shard(self.address)) };
-        if span.is_some() {
-            H::table().lower_alert();
-        }
-        span
+        self.shard().publish(self.address(), span);
     }
 
     /// Takes out a marker with any of these tickets.
-    pub(super) fn take_overlapping(&self, span: Span) -> Option<Span> {
-        self.take(|shard| shard.take_overlapping(self.address, span))
+    fn take_overlapping(&self, tickets: Span) -> Option<Span> {
+        self.take(|shard, queue| shard.take_overlapping(queue, tickets))
     }
-}
 
-/// Settles the tickets `first..=last`, which the caller has in hand.
-#[cold]
-pub(super) fn settle<H: Home>(line: &TicketQueue<H>, first: Word, last: Word) {
-    let abandoned = Abandoned::of(ptr::from_ref(line));
-    let mut span = Span { first, last };
-    loop {
-        if line.is_granted(span.first) {
-            line.grant_more(span.len());
-            return;
+    /// Takes out a marker that stands next to these tickets, and joins them.
+    fn take_neighbour(&self, tickets: Span) -> Option<Span> {
+        self.take(|shard, queue| shard.take_neighbour(queue, tickets))
+    }
+
+    /// Takes out the marker that ends with this ticket.
+    fn take_ending_with(&self, last: Word) -> Option<Span> {
+        self.take(|shard, queue| shard.take_ending_with(queue, last))
+    }
+
+    fn take(&self, find: impl FnOnce(&Shard, usize) -> Option<Span>) -> Option<Span> {
+        if H::table().alerts() == 0 {
+            return None;
         }
-        let behind = span.last.wrapping_add(1);
-        // Ordering: SeqCst; the lowering of pair M2.
-        let order = Ordering::SeqCst;
-        if line.ticket.compare_exchange(behind, span.first, order, Ordering::Relaxed).is_ok() {
-            fence_before_peek_seqcst();
-            let ahead = span.first.wrapping_sub(1);
-            match abandoned.take(|shard| shard.take_ending_with(abandoned.address, ahead)) {
-                Some(ending) => span = ending,
-                _ => return,
-            }
-            continue;
-        }
-        if let Some(joined) = abandoned.take(|shard| shard.take_neighbour(abandoned.address, span)) {
-            span = joined;
-            continue;
-        }
-        abandoned.publish(span);
-        // Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
-        fence_before_peek_seqcst();
-        let granted = line.is_granted(span.first);
-        let is_last = line.ticket.load(Ordering::SeqCst) == behind;
-        if !granted && !is_last {
-            return;
-        }
-        match abandoned.take_overlapping(span) {
-            Some(taken) => span = taken,
-            None => return,
-        }
+        let span = find(self.shard(), self.address())?;
+        H::table().lower_alert();
+        Some(span)
+    }
+
+    fn shard(&self) -> &'static Shard {
+        markers::shard(self.address())
+    }
+
+    /// The queue's name.
+    fn address(&self) -> usize {
+        ptr::from_ref(self.counts).addr()
     }
 }
 
 #[cfg(all(test, not(layby_model)))]
 mod tests {
+    use super::super::TicketQueue;
     use super::*;
     use crate::sys::Native;
     use crate::wait_table::{Global, Slots, WaitTable};
@@ -158,36 +217,40 @@ mod tests {
         }
     }
 
-    /// Each marker is an alert, so they can be counted: those of neighbours become one, whoever leaves first, and none is left
-    /// when the line is empty, nor when a post has passed over them.
+    fn settle<H: Home>(queue: &TicketQueue<H>, ticket: Word) {
+        Abandoned::<H>::of(&queue.counts).settle(Span { first: ticket, last: ticket });
+    }
+
+    /// Each marker is an alert, so they can be counted: those of neighbours become one, in whatever order they leave, and none is
+    /// left when the queue is empty, nor when a post has passed over them.
     #[test]
     fn neighbours_share_a_marker() {
         for order in [[0, 1, 2], [2, 1, 0], [0, 2, 1]] {
             for granted in [false, true] {
-                let line = TicketQueue::<Own>::new(0);
-                let tickets = [(); 4].map(|()| line.draw(1));
+                let queue = TicketQueue::<Own>::new(0);
+                let tickets = [(); 4].map(|()| queue.counts.draw(1));
                 for nth in order {
-                    settle(&line, tickets[nth], tickets[nth]);
+                    settle(&queue, tickets[nth]);
                 }
-                assert_eq!((Own::table().alerts(), line.waited_for()), (1, 1), "{order:?}");
+                assert_eq!((Own::table().alerts(), queue.waited_for()), (1, 1), "{order:?}");
                 if granted {
-                    line.post();
+                    queue.post();
                 } else {
-                    settle(&line, tickets[3], tickets[3]);
+                    settle(&queue, tickets[3]);
                 }
-                assert_eq!((Own::table().alerts(), line.surplus()), (0, 0), "{order:?}");
+                assert_eq!((Own::table().alerts(), queue.surplus()), (0, 0), "{order:?}");
             }
         }
     }
 
     #[test]
     fn a_post_of_many_passes_over_those_who_are_not_neighbours_too() {
-        let line = TicketQueue::<Global>::new(0);
-        let tickets = [(); 4].map(|()| line.draw(1));
+        let queue = TicketQueue::<Global>::new(0);
+        let tickets = [(); 4].map(|()| queue.counts.draw(1));
         for nth in [0, 2] {
-            settle(&line, tickets[nth], tickets[nth]);
+            settle(&queue, tickets[nth]);
         }
-        line.post_many(4);
-        assert_eq!(line.surplus(), 2);
+        queue.post_many(4);
+        assert_eq!(queue.surplus(), 2);
     }
 }

@@ -1,12 +1,12 @@
-//! Who has left a line without being last in it: markers of abandoned tickets, in cells that are never freed.
+//! Markers of tickets that were abandoned in the middle of a queue, in cells that are never freed.
 //!
-//! A marker says: the tickets `first..=last` of the line at this address have no owner. Whoever takes a marker out takes
-//! these tickets over (see [`super::abandoned`]). Neighbouring tickets share one marker, unless they were abandoned at the
-//! same moment; so a line seldom has more markers than it has waiting threads.
+//! A marker says: the tickets `first..=last` of the queue at this address have no owner. The thread that takes a marker out
+//! takes these tickets over (see [`super::abandoned`]). Neighbouring tickets share one marker, unless they were abandoned at
+//! the same moment; so a queue seldom has more markers than it has waiting threads.
 //!
-//! Cells stand in shards, chosen by the line's address. A marker is an alert of the line's table, so that a post, which
-//! must look for one each time, pays one load when there are none. A shard whose cells are all taken grows by a block that is
-//! never freed; only a thread that gives up ever allocates here.
+//! Cells stand in shards, chosen by the queue's address. A marker is an alert of the queue's table, so that a post, which
+//! must look for one each time, pays one load when there are none. A shard whose cells are all taken grows by a block that
+//! is never freed; only a thread that gives up ever allocates here.
 //!
 //! # A cell
 //!
@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | version, `FREE` | no marker | `CLAIMED` by compare-and-swap, with the next version |
 //! | version, `CLAIMED` | its claimer writes the fields | `FULL`, stored by the claimer |
-//! | version, `FULL` | a marker | `FREE` by compare-and-swap, by whoever takes it |
+//! | version, `FULL` | a marker | `FREE` by compare-and-swap, by the thread that takes it |
 //!
 //! A taker reads the fields between its load of the state and its compare-and-swap. If that succeeds the fields are those
 //! of this version: they are rewritten only after a claim of the next version, which follows a take of this one, and two
@@ -69,7 +69,7 @@ const VERSION: usize = 4;
 
 struct Cell {
     state: AtomicUsize,
-    line: AtomicUsize,
+    queue: AtomicUsize,
     first: AtomicWord,
     last: AtomicWord,
 }
@@ -79,14 +79,14 @@ impl Cell {
         fn new() -> Self {
             Self {
                 state: AtomicUsize::new(FREE),
-                line: AtomicUsize::new(0),
+                queue: AtomicUsize::new(0),
                 first: AtomicWord::new(0),
                 last: AtomicWord::new(0),
             }
         }
     }
 
-    fn try_fill(&self, line: usize, span: Span) -> bool {
+    fn try_fill(&self, queue: usize, span: Span) -> bool {
         // Ordering: relaxed; the compare-and-swap decides.
         let seen = self.state.load(Ordering::Relaxed);
         if seen & STATE != FREE {
@@ -94,12 +94,11 @@ impl Cell {
         }
         let version = (seen & !STATE).wrapping_add(VERSION);
         // Ordering: acquire; the last taker's reads of the fields lie before our writes.
-        let order = Ordering::Acquire;
-        if self.state.compare_exchange(seen, version | CLAIMED, order, Ordering::Relaxed).is_err() {
+        if self.state.compare_exchange(seen, version | CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
         // Ordering: relaxed; released by the store of FULL.
-        self.line.store(line, Ordering::Relaxed);
+        self.queue.store(queue, Ordering::Relaxed);
         self.first.store(span.first, Ordering::Relaxed);
         self.last.store(span.last, Ordering::Relaxed);
         // Ordering: SeqCst; the publication of pairs M1 and M2 in `abandoned`.
@@ -107,18 +106,18 @@ impl Cell {
         true
     }
 
-    /// Forgets a marker of a parent process, or what a thread of it was in the middle of. Nobody else looks at the cell
-    /// meanwhile.
+    /// Forgets a marker of the parent process, or what one of its threads was in the middle of. Nobody else looks at the
+    /// cell meanwhile.
     fn forget(&self) {
         let seen = self.state.load(Ordering::Relaxed);
         self.state.store((seen & !STATE) | FREE, Ordering::Relaxed);
     }
 
-    /// The marker, if there is one of this line, and the state in which it was seen.
-    fn look(&self, line: usize) -> Option<(usize, Span)> {
+    /// The marker, if there is one of this queue, and the state in which it was seen.
+    fn peek(&self, queue: usize) -> Option<(usize, Span)> {
         // Ordering: SeqCst; the look of pairs M1 and M2 in `abandoned`. Acquires the fields.
         let seen = self.state.load(Ordering::SeqCst);
-        let is_ours = seen & STATE == FULL && self.line.load(Ordering::Relaxed) == line && generation().is_current();
+        let is_ours = seen & STATE == FULL && self.queue.load(Ordering::Relaxed) == queue && generation().is_current();
         if !is_ours {
             return None;
         }
@@ -126,27 +125,27 @@ impl Cell {
     }
 
     /// Takes the marker out if `wanted`.
-    fn try_take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
-        let (seen, span) = self.look(line).filter(|(_, span)| wanted(*span))?;
+    fn try_take(&self, queue: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
+        let (seen, span) = self.peek(queue).filter(|(_, span)| wanted(*span))?;
+        let free = (seen & !STATE) | FREE;
         // Ordering: release; our reads of the fields lie before the next claimer's writes.
-        let order = Ordering::AcqRel;
-        let taken = self.state.compare_exchange(seen, (seen & !STATE) | FREE, order, Ordering::Relaxed).is_ok();
-        taken.then_some(span)
+        self.state.compare_exchange(seen, free, Ordering::AcqRel, Ordering::Relaxed).ok()?;
+        Some(span)
     }
 }
 
 /// Cells of a shard's first block, and of each that it grows by. Arbitrary: more threads than that seldom give up on
-/// lines of one shard at the same time.
+/// queues of one shard at the same time.
 const CELLS: usize = if IN_A_MODEL { 1 } else { 15 };
 
 /// Cells, and more cells once they have all been taken.
 struct Block {
     cells: [Cell; CELLS],
-    /// Of threads that make one at the same time, one wins. Not std's `OnceLock`, where the others wait for it: a child that
-    /// was forked meanwhile would wait for ever.
+    /// If several threads make one at the same time, one of them wins. Not std's `OnceLock`, where the others wait for it: a
+    /// child that was forked meanwhile would wait forever.
     more: OnceBox<Block>,
     /// Not 0 once there is more. Whether a look goes on to the next block is part of the look of pairs M1 and M2, and
-    /// must be in one order with the looker's change; the `OnceBox`' own acquire is not.
+    /// must be in one order with the looker's change; the `OnceBox`'s own acquire is not.
     has_more: AtomicUsize,
 }
 
@@ -157,28 +156,27 @@ impl Block {
         }
     }
 
-    fn fill(&self, line: usize, span: Span) {
-        if !self.cells.iter().any(|cell| cell.try_fill(line, span)) {
+    fn fill(&self, queue: usize, span: Span) {
+        if !self.cells.iter().any(|cell| cell.try_fill(queue, span)) {
             let more = self.more.get_or_init(|| Box::new(Self::new()));
             // Ordering: SeqCst, before the publication itself.
             self.has_more.store(1, Ordering::SeqCst);
-            more.fill(line, span);
+            more.fill(queue, span);
         }
     }
 
     /// The next block, if there is one.
     fn next(&self) -> Option<&Self> {
-        // Ordering: SeqCst, as the look at a cell. Acquires `more`.
-        let has_more = self.has_more.load(Ordering::SeqCst) != 0;
-        if has_more { self.more.get() } else { None }
+        // Ordering: SeqCst, like the look at a cell. Acquires `more`.
+        if self.has_more.load(Ordering::SeqCst) != 0 { self.more.get() } else { None }
     }
 
     fn all_cells(&self) -> impl Iterator<Item = &Cell> {
         iter::successors(Some(self), |block| block.next()).flat_map(|block| &block.cells)
     }
 
-    fn take(&self, line: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
-        self.all_cells().find_map(|cell| cell.try_take(line, wanted))
+    fn take(&self, queue: usize, wanted: &impl Fn(Span) -> bool) -> Option<Span> {
+        self.all_cells().find_map(|cell| cell.try_take(queue, wanted))
     }
 }
 
@@ -192,7 +190,7 @@ fn cells() -> [Cell; CELLS] {
     core::array::from_fn(|_| Cell::new())
 }
 
-/// The markers of the lines whose addresses fall here. Aligned so that a shard in use does not disturb its neighbours.
+/// The markers of the queues whose addresses fall here. Aligned so that a shard in use does not disturb its neighbours.
 #[repr(align(128))]
 pub(crate) struct Shard {
     block: Block,
@@ -206,31 +204,31 @@ impl Shard {
     }
 
     /// Leaves a marker. The caller has raised the alert before.
-    pub(super) fn publish(&self, line: usize, span: Span) {
+    pub(super) fn publish(&self, queue: usize, span: Span) {
         generation().enter(|| shards().iter().flat_map(|shard| shard.block.all_cells()).for_each(Cell::forget));
-        self.block.fill(line, span);
+        self.block.fill(queue, span);
     }
 
     /// Takes out a marker with any of these tickets.
-    pub(super) fn take_overlapping(&self, line: usize, tickets: Span) -> Option<Span> {
-        self.block.take(line, &|span| span.overlaps(tickets))
+    pub(super) fn take_overlapping(&self, queue: usize, tickets: Span) -> Option<Span> {
+        self.block.take(queue, &|span| span.overlaps(tickets))
     }
 
     /// Takes out a marker that stands next to these tickets, and joins them.
-    pub(super) fn take_neighbour(&self, line: usize, tickets: Span) -> Option<Span> {
-        let neighbour = self.block.take(line, &|span| span.joined(tickets).is_some())?;
+    pub(super) fn take_neighbour(&self, queue: usize, tickets: Span) -> Option<Span> {
+        let neighbour = self.block.take(queue, &|span| span.joined(tickets).is_some())?;
         neighbour.joined(tickets)
     }
 
-    /// How many tickets the line's markers have, at this moment.
-    pub(super) fn count(&self, line: usize) -> Word {
-        let spans = self.block.all_cells().filter_map(|cell| cell.look(line));
+    /// How many tickets the queue's markers have, at this moment.
+    pub(super) fn count(&self, queue: usize) -> Word {
+        let spans = self.block.all_cells().filter_map(|cell| cell.peek(queue));
         spans.fold(0, |sum, (_, span)| sum.wrapping_add(span.len()))
     }
 
     /// Takes out the marker that ends with this ticket.
-    pub(super) fn take_ending_with(&self, line: usize, last: Word) -> Option<Span> {
-        self.block.take(line, &|span| span.last == last)
+    pub(super) fn take_ending_with(&self, queue: usize, last: Word) -> Option<Span> {
+        self.block.take(queue, &|span| span.last == last)
     }
 }
 
@@ -238,7 +236,7 @@ impl Shard {
 const SHARDS: usize = if IN_A_MODEL { 1 } else { 64 };
 
 world_static! {
-    /// Every line's abandoned tickets.
+    /// Every queue's abandoned tickets.
     pub(crate) fn shards() -> &'static [Shard; SHARDS] {
         const { [const { Shard::new() }; SHARDS] }
         model { core::array::from_fn(|_| shard_with_blocks()) }
@@ -246,15 +244,15 @@ world_static! {
 }
 
 world_static! {
-    /// Whose markers the cells hold: a child has a copy of its parent's, whose lines may be gone.
+    /// Whose markers the cells hold: a child has a copy of its parent's, whose queues may be gone.
     fn generation() -> &'static Generation {
         const { Generation::new() }
         model { Generation::current() }
     }
 }
 
-/// A shard whose blocks are made in advance, for a model has few threads, and loom does not know that a `OnceBox` makes
-/// visible what it holds.
+/// A shard whose blocks are made in advance: a model has few threads, and loom does not know that a `OnceBox` makes visible
+/// what it holds.
 #[cfg(layby_model)]
 fn shard_with_blocks() -> Shard {
     const BLOCKS: usize = 4;
@@ -266,9 +264,9 @@ fn shard_with_blocks() -> Shard {
     shard
 }
 
-/// The shard of the line at this address.
+/// The shard of the queue at this address.
 #[inline]
-pub(super) fn shard(line: usize) -> &'static Shard {
-    // A line is 16 bytes, so its low four address bits say little.
-    &shards()[(line >> 4) & (SHARDS - 1)]
+pub(super) fn shard(queue: usize) -> &'static Shard {
+    // A queue is 16 bytes, so its low four address bits say little.
+    &shards()[(queue >> 4) & (SHARDS - 1)]
 }
