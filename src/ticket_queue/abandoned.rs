@@ -83,8 +83,8 @@ impl<'a, H: Home> Abandoned<'a, H> {
     /// Settles tickets that the caller has in hand.
     #[cold]
     pub(super) fn settle(self, tickets: Span) {
-        let granted = self.give_back_or_mark(tickets);
-        self.grant_more(granted);
+        let passed_over = self.give_back_or_mark(tickets);
+        self.grant_more(passed_over);
     }
 
     /// The rest of a post that has granted the `n` tickets from `first` on, when somebody may hold them: P2, and S1 for what
@@ -95,7 +95,7 @@ impl<'a, H: Home> Abandoned<'a, H> {
         self.grant_more(passed_over);
     }
 
-    /// P1 and P2, and again for the abandoned tickets that this passes over.
+    /// P1 and P2, and again for as many tickets as this passes over.
     fn grant_more(&self, mut n: Word) {
         while n != 0 {
             // Ordering: as in `TicketQueue::post`.
@@ -111,8 +111,8 @@ impl<'a, H: Home> Abandoned<'a, H> {
         let mut passed_over: Word = 0;
         while let Some(span) = self.take_overlapping(granted) {
             if !self.counts.is_granted(span.first) {
-                // The queue that we posted to is gone, and a new one has been made in its place, whose own posts pass
-                // on.
+                // The queue that we posted to is gone, and a new one has been made in its place: its own posts pass over
+                // its tickets.
                 return passed_over.wrapping_add(self.give_back_or_mark(span));
             }
             passed_over = passed_over.wrapping_add(span.len());
@@ -120,7 +120,7 @@ impl<'a, H: Home> Abandoned<'a, H> {
         passed_over
     }
 
-    /// S1 to S5, except that S1 is left to the caller: returns how many more tickets are to be granted.
+    /// S1 to S5; what S1 says is left to the caller: returns how many more tickets are to be granted.
     fn give_back_or_mark(&self, mut span: Span) -> Word {
         loop {
             // S1

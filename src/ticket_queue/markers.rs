@@ -64,11 +64,16 @@ impl Span {
 const FREE: usize = 0;
 const CLAIMED: usize = 1;
 const FULL: usize = 2;
+/// The bits of a cell's state; those above are its version.
 const STATE: usize = 3;
+/// From one version to the next.
 const VERSION: usize = 4;
 
+/// One marker, or room for one.
 struct Cell {
+    /// Its version and state: the table in the module's documentation.
     state: AtomicUsize,
+    /// The queue's address.
     queue: AtomicUsize,
     first: AtomicWord,
     last: AtomicWord,
