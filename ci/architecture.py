@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What the parts of src/ may know of each other and of the world outside. Prints what breaks a rule, as file:line.
+"""What the parts of src/ may know of each other and of the world outside, and that their comments' references to documents
+hold. Prints what breaks a rule, as file:line.
 
 A rule looks at code only: not at comments, strings and what is compiled for tests, unless it says so. What it allows stands
 beside it, with the reason. Unsafe code and operating systems have gates of their own in ci/check.sh.
 
 Needs: python3 (3.9 or newer). Takes less than a second.
 """
+import pathlib
 import re
 import sys
 
@@ -103,6 +105,14 @@ def reexports(lib):
     return {name: module for module, names in re.findall(r'\buse\s+(\w+)::\{([^}]*)\}', lib) for name in re.findall(r'\w+', names)}
 
 
+def broken_references(text):
+    """Comments that send their reader to a heading that is not there: `FILE.md, "Heading"`."""
+    for found in re.finditer(r'([\w/]+\.md),\s(?:\s*//[/!]?\s*)?"([^"]+)"', text):
+        document, heading = pathlib.Path(found[1]), re.sub(r'\s*\n\s*//[/!]?\s*', ' ', found[2])
+        if not document.exists() or not re.search(rf'^#+ {re.escape(heading)}$', document.read_text(), re.M):
+            yield found.start(), f'{document} has no heading "{heading}"'
+
+
 def broken_imports(file, code, modules, at_root):
     module = module_of(file)
     if module == 'lib':
@@ -127,7 +137,8 @@ def main():
     at_root = reexports(codes['lib.rs'])
     broken = []
     for file, code in codes.items():
-        for at, wrong in [*broken_patterns(file, sources[file], code), *broken_imports(file, code, modules, at_root)]:
+        for at, wrong in [*broken_patterns(file, sources[file], code), *broken_imports(file, code, modules, at_root),
+                          *broken_references(sources[file])]:
             line = line_of(code, at)
             broken.append(f'src/{file}:{line}: {wrong}: {sources[file].splitlines()[line - 1].strip()}')
     return '\n'.join(broken)

@@ -4,7 +4,7 @@
 #   ci/coherence.sh            both
 #   ci/coherence.sh tests      the tests only
 #   ci/coherence.sh constants  the constants only
-#   ci/coherence.sh variants   the table of DESIGN.md, "What the model changed": every variant at T = 8, 64 and 512
+#   ci/coherence.sh variants   the table of sim/README.md, "What the model changed": every variant at T = 8, 64 and 512
 #
 # Needs: the Rust toolchain. Takes: 2 minutes; the variants 5.
 set -euo pipefail

@@ -47,10 +47,10 @@ struct Pace {
     limit: Duration,
 }
 
-/// How long a waiter spins before it sleeps. See docs/measurements.md, "Spin-then-park".
+/// How long a waiter spins before it sleeps. See DESIGN.md, "Spin-then-park".
 const SPIN_TIME: Duration = Duration::from_micros(50);
 
-/// Outside a queue. See docs/measurements.md, "Spin-then-park".
+/// Outside a queue. See docs/measurements.md, "Polls between yields".
 const BRIEFLY: Pace = Pace { first_polls: 8, polls_per_yield: 4, limit: SPIN_TIME };
 
 /// In a queue. See docs/measurements.md, "Near and far".

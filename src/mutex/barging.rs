@@ -79,7 +79,7 @@ const STARVING: u32 = 1 << 2;
 const PATIENCE: Duration = if IN_A_MODEL { Duration::ZERO } else { Duration::from_millis(1) };
 
 /// How often a thread tries to lock before it sleeps: after the first attempt it pauses, after the others it lets other
-/// threads run. See docs/measurements.md, "Mutex".
+/// threads run. See docs/measurements.md, "Attempts of the mutex".
 const SPIN_ATTEMPTS: u32 = if IN_A_MODEL { 1 } else { 10 };
 
 /// The word of [`Mutex`](super::Mutex): barging, 4 bytes.

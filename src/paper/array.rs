@@ -59,7 +59,7 @@ impl WaitBucket {
 }
 
 /// The paper has 2048. Tickets of one semaphore that are a 17th of this apart share a cache line, and so do the threads that
-/// spin there: it takes 8192 to keep 482 apart. See DESIGN.md, "What the model changed".
+/// spin there: it takes 8192 to keep 482 apart. See sim/README.md, "What the model changed".
 const TABLE_SIZE: usize = if IN_A_MODEL { 1 } else { 8192 };
 
 /// Aligned, so that eight buckets are one cache line.

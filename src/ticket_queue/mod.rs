@@ -113,8 +113,8 @@ impl<H: Home> TicketQueue<H> {
             if !self.counts.are_granted(first, n) {
                 return None;
             }
-            // Ordering: SeqCst, as in `Counts::draw`, though nobody waits for what is granted: see DESIGN.md, "What no
-            // mutant can tell".
+            // Ordering: SeqCst, as in `Counts::draw`, though nobody waits for what is granted: every change of
+            // `ticket` upwards has one order, and on x86 it costs nothing.
             match ticket.compare_exchange_weak(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed) {
                 Ok(_) => return Some(first),
                 Err(now) => first = now,

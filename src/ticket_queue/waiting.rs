@@ -25,12 +25,12 @@ use crate::sync::IN_A_MODEL;
 use crate::sys::cpus;
 use crate::wait_table::Home;
 
-/// How many waiters are near, and made ready: the paper's LongTermThreshold. See DESIGN.md, "Near and far", for the
-/// measurement.
+/// How many waiters are near, and made ready: the paper's LongTermThreshold. See docs/measurements.md, "Near
+/// and far".
 pub(super) const NEAR: Distance = if IN_A_MODEL { 2 } else { 4 };
 
-/// How many waiters for each CPU may stay awake: a waiter with more before it sleeps at once. See DESIGN.md, "Near and
-/// far", for the measurement.
+/// How many waiters for each CPU may stay awake: a waiter with more before it sleeps at once. See docs/measurements.md,
+/// "Near and far".
 const AWAKE_PER_CPU: usize = 16;
 
 /// Waits until `ticket` is granted; `false` if the deadline came first.
