@@ -19,15 +19,15 @@ tickets 1 slot apart       | src/wait_table/key.rs  | ticket.wrapping_mul(17) | 
 tickets 8 slots apart      | src/wait_table/key.rs  | ticket.wrapping_mul(17) | ticket.wrapping_mul(8)
 tickets 9 slots apart      | src/wait_table/key.rs  | ticket.wrapping_mul(17) | ticket.wrapping_mul(9)
 tickets 33 slots apart     | src/wait_table/key.rs  | ticket.wrapping_mul(17) | ticket.wrapping_mul(33)
-1 is near                  | src/ticket_queue/mod.rs | else { 4 };  | else { 1 };
-2 are near                 | src/ticket_queue/mod.rs | else { 4 };  | else { 2 };
-3 are near                 | src/ticket_queue/mod.rs | else { 4 };  | else { 3 };
-8 are near                 | src/ticket_queue/mod.rs | else { 4 };  | else { 8 };
+1 is near                  | src/ticket_queue/waiting.rs | else { 4 };  | else { 1 };
+2 are near                 | src/ticket_queue/waiting.rs | else { 4 };  | else { 2 };
+3 are near                 | src/ticket_queue/waiting.rs | else { 4 };  | else { 3 };
+8 are near                 | src/ticket_queue/waiting.rs | else { 4 };  | else { 8 };
 a slot is a line           | src/wait_table/pop_stack.rs | pub(super) struct Slot { | #[repr(align(64))] pub(super) struct Slot {
 ticket and grant apart     | src/ticket_queue/word.rs | pub(crate) use crate::sync::atomic::AtomicU64 as AtomicWord; | #[repr(align(64))] pub(crate) struct AtomicWord(crate::sync::atomic::AtomicU64); impl AtomicWord { pub(crate) const fn new(value: u64) -> Self { Self(crate::sync::atomic::AtomicU64::new(value)) } } impl core::ops::Deref for AtomicWord { type Target = crate::sync::atomic::AtomicU64; fn deref(\&self) -> \&Self::Target { \&self.0 } }
 all spinners look around   | src/sys/spinners.rs    | if self.was_full.get() { | if true {
 2048 buckets               | src/paper/array.rs     | else { 8192 }; | else { 2048 };
-far ones look at grant     | src/ticket_queue/mod.rs | let roomy = ahead < cpus::count(); | let roomy = false;
+far ones poll grant        | src/ticket_queue/waiting.rs | self.ahead < self.cpus | false
 '
 
 run_tests() {
@@ -68,7 +68,7 @@ each_variant() {
 }
 
 # The variants that must change the counts: one of the hash, one of the queue, one of the policy.
-noticed="tickets 1 slot apart|8 are near|far ones look at grant"
+noticed="tickets 1 slot apart|8 are near|far ones poll grant"
 
 must_differ() {
     [[ "|$noticed|" == *"|$1|"* ]] || return 0
