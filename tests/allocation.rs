@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Form, Tally, eventually, watchdog};
+use common::{Form, Tally, eventually, leaked, watchdog};
 use layby::{
     Key, WaitTable, location_wake_all,
     sys::{Backend, Native, Park},
@@ -159,7 +159,7 @@ fn waits_do_not_allocate() {
     if Native::NAME == Park::NAME {
         return;
     }
-    let table: &'static WaitTable = Box::leak(Box::new(WaitTable::with_slots(1)));
+    let table = leaked(1);
     let done = AtomicBool::new(false);
     thread::scope(|s| {
         s.spawn(|| {

@@ -6,9 +6,8 @@
 
 mod common;
 
-use common::{Rally, Tally, end_of_time, eventually, scaled, watchdog};
+use common::{Rally, Tally, end_of_time, eventually, leaked_on, scaled, watchdog};
 use layby::{
-    WaitTable,
     paper::Broadcast,
     sys::{AtomicU32, Backend, Park},
 };
@@ -149,7 +148,7 @@ fn the_address_is_only_a_name<B: Broadcast>() {
 }
 
 fn the_wait_table_works_on_it<B: Broadcast>() {
-    let table: &'static WaitTable<B> = Box::leak(Box::new(WaitTable::with_slots(2)));
+    let table = leaked_on::<B>(2);
     assert!(format!("{table:?}").contains(B::NAME));
     Rally::run(table, scaled(100));
     assert!(!table.wait_until_timeout(table, Duration::from_millis(2), || false));

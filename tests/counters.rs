@@ -8,13 +8,13 @@ mod common;
 
 #[cfg(feature = "counters")]
 mod counted {
-    use super::common::{Tally, eventually, watchdog};
+    use super::common::{Tally, eventually, home, leaked, watchdog};
     use layby::{
         Key, WaitTable,
         counters::{Counters, ENABLED, snapshot},
         sema::Semaphore,
         sys::Native,
-        wait_table::{Activity, Home, Slots},
+        wait_table::{Activity, Home},
     };
     use std::{
         sync::{Mutex, MutexGuard, PoisonError},
@@ -36,10 +36,6 @@ mod counted {
         snapshot() - before
     }
 
-    fn leaked() -> &'static WaitTable {
-        Box::leak(Box::new(WaitTable::with_slots(1)))
-    }
-
     /// Returns when `count` threads wait in the table, all of them asleep.
     fn all_asleep(table: &WaitTable, count: usize) {
         eventually(|| {
@@ -48,24 +44,16 @@ mod counted {
         });
     }
 
-    /// A table for the waiters of one primitive: consecutive tickets have slots of their own, so nobody is woken by a
-    /// collision.
-    struct Own;
-
-    impl Home for Own {
-        type Backend = Native;
-
-        fn table() -> &'static WaitTable {
-            static SLOTS: Slots<1024> = Slots::new();
-            static TABLE: WaitTable = WaitTable::from_slots(&SLOTS);
-            &TABLE
-        }
-    }
+    home!(
+        /// A table for the waiters of one primitive: consecutive tickets have slots of their own, so nobody is woken by a
+        /// collision.
+        Own, Native, 1024
+    );
 
     #[test]
     fn nothing_when_nobody_waits() {
         let _alone = alone();
-        let table = leaked();
+        let table = leaked(1);
         let semaphore = Semaphore::new(1);
         let counted = counted_in(|| {
             table.wake_all(table);
@@ -81,7 +69,7 @@ mod counted {
     #[test]
     fn no_system_call_for_who_does_not_sleep() {
         let _alone = alone();
-        let table = leaked();
+        let table = leaked(1);
         let counted = counted_in(|| {
             table.wait_if(table, || table.wake_all(table) == 1);
             table.location_wait(table);
@@ -96,7 +84,7 @@ mod counted {
     #[test]
     fn one_system_call_for_each_sleeper() {
         let (_watchdog, _alone) = (watchdog(), alone());
-        let table = leaked();
+        let table = leaked(1);
         let go = Tally::new();
         thread::scope(|s| {
             for _ in 0..3 {
@@ -178,7 +166,7 @@ mod counted {
     #[test]
     fn differences() {
         let _alone = alone();
-        let table = leaked();
+        let table = leaked(1);
         let before = snapshot();
         table.wait_if(Key::address(table), || table.wake_all(table) == 1);
         let after = snapshot();

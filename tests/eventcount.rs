@@ -1,9 +1,8 @@
-//! Eventcounts, sequencers and wait points on the real backends. Proves nothing about orderings; see `loom_eventcount`.
+//! Eventcounts, sequencers and wait points on the real backends. Proves nothing about orderings; see `tests/loom/eventcount.rs`.
 
 #![cfg(not(layby_model))]
 
 mod common;
-mod homes;
 
 use common::watchdog;
 use layby::eventcount::{EventCount, Sequencer, WaitPoint};
@@ -16,7 +15,7 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-homes::on_every_backend!(
+common::on_every_backend!(
     each_waiter_gets_a_value_that_it_waited_for,
     advances_by_more_than_the_table_has_slots,
     closing_lets_every_waiter_return_and_later_ones_too,

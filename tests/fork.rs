@@ -6,29 +6,23 @@
 #![cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_model, layby_park, layby_no_fork))))]
 #![allow(unsafe_code, reason = "a new semaphore in the place of an old one")]
 
-#[path = "common/child.rs"]
-mod child;
 mod common;
-#[path = "common/queue.rs"]
-mod queue;
 
-use child::{Child, alone};
-use common::{Rally, Tally, assert_at_rest, counting_backend, eventually, scaled, watchdog};
+use common::{
+    Queue, Rally, Tally, assert_at_rest,
+    child::{Child, alone},
+    counting_backend, eventually, leaked, scaled, watchdog,
+};
 use layby::{
     Key, WaitOutcome, WaitTable,
     sema::Semaphore,
     wait_table::{Slots, global},
 };
-use queue::Queue;
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
-
-fn leaked(slots: usize) -> &'static WaitTable {
-    Box::leak(Box::new(WaitTable::with_slots(slots)))
-}
 
 /// Uses a table as a child may: wakes, waits, starts threads that wait (on stacks that the parent's waiters had).
 fn use_fully(table: &'static WaitTable) {

@@ -10,12 +10,12 @@
 #![cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_model, layby_park, layby_no_fork))))]
 #![allow(unsafe_code, reason = "pthread_atfork, before main too")]
 
-#[path = "common/child.rs"]
-mod child;
 mod common;
 
-use child::{Bare, Child, alone};
-use common::{eventually, watchdog};
+use common::{
+    child::{Bare, Child, alone},
+    eventually, watchdog,
+};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A place to wait at: nobody is ever let go.

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Rally, Tally, eventually, scaled, watchdog};
+use common::{Rally, Tally, eventually, leaked, leaked_on, scaled, watchdog};
 use layby::{
     Key, WaitOutcome, WaitTable,
     sys::{AtomicU32, Backend, Spin},
@@ -16,10 +16,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-
-fn leaked() -> &'static WaitTable {
-    Box::leak(Box::new(WaitTable::with_slots(1)))
-}
 
 /// Runs what it holds when the thread ends.
 struct LastWords(RefCell<Option<Box<dyn FnOnce()>>>);
@@ -47,7 +43,7 @@ fn touch_the_element(table: &'static WaitTable) {
 
 /// Whether the thread's element is still there: the loop form then leaves it on a chain.
 fn element_is_alive() -> bool {
-    let table = leaked();
+    let table = leaked(1);
     table.location_wait(table);
     table.wake_all(table) == 1
 }
@@ -56,7 +52,7 @@ fn element_is_alive() -> bool {
 fn rally_in_a_destructor(ours_first: bool) {
     static SPOKEN: Tally = Tally::new();
     let before = SPOKEN.get();
-    let table = leaked();
+    let table = leaked(1);
     let rounds = scaled(20);
     let rally = Rally::leaked(table);
     let words = move || {
@@ -94,7 +90,7 @@ fn destructors_may_wait_and_wake() {
 fn timeouts_hold_when_the_element_is_gone() {
     static CHECKED: Tally = Tally::new();
     let _watchdog = watchdog();
-    let table = leaked();
+    let table = leaked(1);
     let in_a_thread = thread::spawn(move || {
         at_thread_exit(move || {
             // There is no second look before it sleeps, so it does not sleep for long.
@@ -138,14 +134,14 @@ unsafe impl Backend for Sound {
 fn a_wake_up_when_the_element_is_gone() {
     static SPOKEN: Tally = Tally::new();
     let _watchdog = watchdog();
-    let table: &'static WaitTable<Sound> = Box::leak(Box::new(WaitTable::with_slots(1)));
+    let table = leaked_on::<Sound>(1);
     let dying = thread::spawn(move || {
         at_thread_exit(move || {
             let outcome = table.location_wait_deadline(table, Instant::now());
             assert!(ASLEEP.get() == 0 || outcome == WaitOutcome::Woken);
             SPOKEN.add();
         });
-        touch_the_element(leaked());
+        touch_the_element(leaked(1));
     });
     // Where the destructors run in another order the element is still there, and the deadline has passed.
     eventually(|| ASLEEP.get() + SPOKEN.get() == 1);
@@ -163,7 +159,7 @@ fn a_wake_up_when_the_element_is_gone() {
 #[test]
 fn a_thread_ends_with_a_lingering_element() {
     let _watchdog = watchdog();
-    for table in [leaked(), global()] {
+    for table in [leaked(1), global()] {
         for round in 0..scaled(200) {
             let key = Key::ticket(table, 3);
             let leave: fn(&'static WaitTable, Key) = match round % 3 {
@@ -186,7 +182,7 @@ fn a_thread_ends_with_a_lingering_element() {
 #[test]
 fn threads_end_while_notifiers_walk_their_chain() {
     let _watchdog = watchdog();
-    let table = leaked();
+    let table = leaked(1);
     let ended = Tally::new();
     let threads = scaled(400);
     thread::scope(|s| {

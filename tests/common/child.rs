@@ -5,7 +5,6 @@
 //! start and the end of a thread. If threads of the parent may start or end when it forks, the child's must be [`Bare`].
 
 #![allow(unsafe_code, reason = "fork, waitpid, kill, _exit and threads of the C library")]
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use crate::common::divisor;
 use std::{

@@ -1,33 +1,52 @@
-//! Homes of our own, one for each backend that runs everywhere, and some with few slots, down to the one where
-//! everybody collides.
+//! Homes of the tests' own: one for each backend that runs everywhere, some with few slots, down to the one where everybody
+//! collides; and the macros that make a home, and tests on every backend.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+use layby::sys::{Native, Park, Spin};
 
-use layby::{
-    WaitTable,
-    sys::{Native, Park, Spin},
-    wait_table::{Home, Slots},
-};
-
+/// Defines a home: a type, and the static table that it stands for, on a backend and with so many slots.
 macro_rules! home {
-    ($name:ident, $backend:ty, $slots:literal) => {
+    ($(#[$meta:meta])* $visibility:vis $name:ident, $backend:ty, $slots:literal) => {
+        $(#[$meta])*
         #[derive(Debug)]
-        pub(crate) struct $name;
+        $visibility struct $name;
 
-        impl Home for $name {
+        impl layby::wait_table::Home for $name {
             type Backend = $backend;
 
-            fn table() -> &'static WaitTable<$backend> {
-                static SLOTS: Slots<$slots> = Slots::new();
-                static TABLE: WaitTable<$backend> = WaitTable::from_slots(&SLOTS);
+            fn table() -> &'static layby::WaitTable<$backend> {
+                static SLOTS: layby::wait_table::Slots<$slots> = layby::wait_table::Slots::new();
+                static TABLE: layby::WaitTable<$backend> = layby::WaitTable::from_slots(&SLOTS);
                 &TABLE
             }
         }
     };
 }
+pub(crate) use home;
 
-home!(Parking, Park, 64);
-home!(Spinning, Spin, 64);
-home!(OneSlot, Native, 1);
-home!(FewSlots, Native, 8);
-home!(SomeSlots, Native, 256);
+home!(
+    /// Waiters sleep by `parking_lot_core`. Few slots, so that they collide.
+    pub(crate) Parking, Park, 8
+);
+home!(
+    /// Waiters spin. Few slots, so that they collide.
+    pub(crate) Spinning, Spin, 8
+);
+home!(pub(crate) OneSlot, Native, 1);
+home!(pub(crate) FewSlots, Native, 8);
+home!(pub(crate) SomeSlots, Native, 256);
+
+/// Makes tests of functions that are generic over a home: one on every backend.
+macro_rules! on_every_backend {
+    ($($name:ident),+ $(,)?) => {
+        mod natively {
+            $(#[test] fn $name() { let _watchdog = crate::common::watchdog(); super::$name::<layby::wait_table::Global>(); })+
+        }
+        mod by_park {
+            $(#[test] fn $name() { let _watchdog = crate::common::watchdog(); super::$name::<crate::common::homes::Parking>(); })+
+        }
+        mod by_spinning {
+            $(#[test] fn $name() { let _watchdog = crate::common::watchdog(); super::$name::<crate::common::homes::Spinning>(); })+
+        }
+    };
+}
+pub(crate) use on_every_backend;

@@ -1,17 +1,28 @@
-//! What the tests share: a watchdog, tallies, every form of waiting under one name, and backends that count.
+//! What the tests share: a watchdog, tallies, tables and homes of their own, every form of waiting under one name, queues of
+//! threads, children, and backends that count.
 
 #![allow(dead_code, unused_macros, unused_imports, reason = "each test binary uses its own part")]
 
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_no_fork))))]
+pub(crate) mod child;
 mod forms;
+pub(crate) mod homes;
+mod queue;
 mod rally;
 mod random;
 mod rest;
 
 pub(crate) use forms::Form;
+pub(crate) use homes::{home, on_every_backend};
+pub(crate) use queue::Queue;
 pub(crate) use rally::Rally;
 pub(crate) use random::Random;
 pub(crate) use rest::assert_at_rest;
 
+use layby::{
+    WaitTable,
+    sys::{Backend, Native},
+};
 use std::{
     sync::{
         atomic::{AtomicUsize, Ordering},
@@ -95,6 +106,16 @@ impl Tally {
     }
 }
 
+/// A table that is never dropped, as the forms need that leave an element behind.
+pub(crate) fn leaked(slots: usize) -> &'static WaitTable {
+    leaked_on::<Native>(slots)
+}
+
+/// Like [`leaked`], on any backend.
+pub(crate) fn leaked_on<B: Backend>(slots: usize) -> &'static WaitTable<B> {
+    Box::leak(Box::new(WaitTable::with_slots(slots)))
+}
+
 /// The last instant, give or take a second, that the clock can represent.
 pub(crate) fn end_of_time() -> Instant {
     let mut at = Instant::now();
@@ -108,7 +129,7 @@ pub(crate) fn end_of_time() -> Instant {
     at
 }
 
-/// Defines a backend over the platform's own that counts its calls. Each test has its own, for the counts are statics.
+/// Defines a backend over the platform's own that counts its calls. Each test has its own: the counts are statics.
 ///
 /// `waits().reaches(n)` means that n threads sleep or are about to: each is published, and its gate says so.
 macro_rules! counting_backend {

@@ -1,7 +1,5 @@
 //! A queue of threads whose order is known: each comes when the one before it has drawn its ticket.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 use crate::common::eventually;
 use layby::{sema::Semaphore, wait_table::Home};
 use std::{

@@ -1,5 +1,6 @@
-//! What ends the process in `tests/process_exit.rs`: a module of it, and a DLL.
-#![cfg(all(windows, not(layby_model)))]
+//! What ends the process in `tests/process_exit/main.rs`: a module of it, and a DLL.
+
+#![cfg(windows)]
 #![allow(unsafe_code, reason = "no_mangle")]
 
 use layby::{
@@ -35,10 +36,6 @@ unsafe impl Backend for NeverDoneWaking {
         loop {
             thread::park();
         }
-    }
-
-    fn wake_all(word: *const AtomicU32) {
-        Self::wake(word);
     }
 }
 

@@ -3,8 +3,10 @@
 #![allow(unsafe_code, reason = "threads that cannot be scoped")]
 
 use crate::{
-    child::{Bare, Child},
-    common::{Rally, Random, assert_at_rest},
+    common::{
+        Rally, Random, assert_at_rest,
+        child::{Bare, Child},
+    },
     tables::assert_empty,
     worker::Worker,
 };

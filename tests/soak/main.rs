@@ -16,10 +16,6 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../common/homes.rs"]
-mod homes;
-#[path = "../common/queue.rs"]
-mod queue;
 
 mod games;
 mod plan;
@@ -30,17 +26,24 @@ mod watchdog;
 mod worker;
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_no_fork))))]
-#[path = "../common/child.rs"]
-mod child;
-#[cfg_attr(
-    not(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_no_fork)))),
-    path = "no_forks.rs"
-)]
 mod forks;
-#[cfg_attr(not(any(target_os = "linux", target_os = "android")), path = "no_scheduling.rs")]
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_no_fork)))))]
+mod no_forks;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod no_scheduling;
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(layby_park))))]
+mod no_signals;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod scheduling;
-#[cfg_attr(not(all(any(target_os = "linux", target_os = "android"), not(layby_park))), path = "no_signals.rs")]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_park)))]
 mod signals;
+
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_no_fork)))))]
+use no_forks as forks;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use no_scheduling as scheduling;
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(layby_park))))]
+use no_signals as signals;
 
 use common::{number_from_environment, soak_duration};
 use plan::Plan;

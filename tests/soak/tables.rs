@@ -1,7 +1,7 @@
 //! All tables that a round may use.
 
 use crate::{
-    homes::{FewSlots, OneSlot, Parking, SomeSlots, Spinning},
+    common::homes::{FewSlots, OneSlot, Parking, SomeSlots, Spinning},
     plan::Place,
 };
 use layby::{

@@ -1,7 +1,7 @@
 //! A semaphore that signal handlers post to. Its table has one slot, so that they disturb all others there.
 
 use super::Game;
-use crate::{homes::OneSlot, plan::Hardship, plan::Plan, signals, worker::Worker};
+use crate::{common::homes::OneSlot, plan::Hardship, plan::Plan, signals, worker::Worker};
 use layby::{
     sema::Semaphore,
     wait_table::{Home, global},

@@ -2,8 +2,8 @@
 
 use super::Game;
 use crate::{
+    common::Queue,
     common::{Random, assert_at_rest},
-    queue::Queue,
     worker::Worker,
 };
 use layby::{mutex::RawFairMutex, sema::Semaphore, wait_table::Home};

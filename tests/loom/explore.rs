@@ -1,0 +1,52 @@
+//! The explorer: runs a model in every interleaving with few preemptions, and prints its bound, its executions and its time.
+//!
+//! A bound is how many times loom may take a thread off its CPU where it could have gone on. `LOOM_MAX_PREEMPTIONS` overrides
+//! them all.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+use std::time::Instant;
+
+/// No bound: more preemptions than an execution of two threads has room for.
+pub(crate) const ALL: usize = 100;
+
+/// Explores a model of several roles, which `run` starts and joins, each in a thread of its own.
+///
+/// Twice, with the roles in the order given and the other way round: when loom looks for accesses to put the other way
+/// round it remembers only the last access to each atomic, so what it finds depends on who comes first.
+pub(crate) fn explore_orders<R: Copy + Send + Sync + 'static, const N: usize>(
+    preemptions: usize,
+    mut roles: [R; N],
+    run: impl Fn([R; N]) + Copy + Send + Sync + 'static,
+) {
+    const { assert!(N >= 2, "one thread alone is no model") };
+    for order in ["given", "reversed"] {
+        explore_one(preemptions, &format!(", {order} order"), move || run(roles));
+        roles.reverse();
+    }
+}
+
+/// Explores a model that brings its own threads.
+pub(crate) fn explore_run(preemptions: usize, run: impl Fn() + Send + Sync + 'static) {
+    explore_one(preemptions, "", run);
+}
+
+fn explore_one(preemptions: usize, variant: &str, run: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = *builder.preemption_bound.get_or_insert(preemptions);
+    let executions = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&executions);
+    let start = Instant::now();
+    builder.check(move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        layby::model::begin();
+        run();
+    });
+    let executions = executions.load(Ordering::Relaxed);
+    let current = std::thread::current();
+    let name = current.name().unwrap_or("a model");
+    let seconds = start.elapsed().as_secs_f32();
+    println!("model {name}{variant}: {bound} preemptions, {executions} executions, {seconds:.1} s");
+}

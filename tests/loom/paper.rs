@@ -1,0 +1,84 @@
+//! The paper's listings: a take against a post, of every kind of semaphore.
+
+use crate::explore::explore_run;
+use layby::paper::{RawSemaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
+use layby::sys::Native;
+use loom::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+use loom::thread;
+
+/// `takers` threads that take one permit each, against one that writes and then posts as many. Every taker gets one, and
+/// sees what was written. In both orders of threads: see `explore_orders`.
+fn takes_against_posts<S: RawSemaphore + 'static>(preemptions: usize, takers: usize) {
+    for poster_first in [true, false] {
+        explore_run(preemptions, move || {
+            let shared = Arc::new((S::with_permits(0), AtomicU32::new(0)));
+            let spawn = |role: fn(&S, &AtomicU32, usize)| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || role(&shared.0, &shared.1, takers))
+            };
+            let poster = || {
+                spawn(|semaphore, written, takers| {
+                    written.store(1, Ordering::Relaxed);
+                    (0..takers).for_each(|_| semaphore.post());
+                })
+            };
+            let taker = || {
+                spawn(|semaphore, written, _| {
+                    semaphore.take();
+                    assert_eq!(written.load(Ordering::Relaxed), 1, "the permit came before what it was to carry");
+                })
+            };
+            let mut threads = Vec::new();
+            threads.extend(poster_first.then(poster));
+            threads.extend((0..takers).map(|_| taker()));
+            threads.extend((!poster_first).then(poster));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+    }
+}
+
+#[test]
+fn listing_1() {
+    takes_against_posts::<TicketSemaphore>(3, 1);
+}
+
+/// The far ones sleep on their bucket, and nobody is near.
+#[test]
+fn listing_2_asleep() {
+    takes_against_posts::<TwaArraySemaphore<0, Native>>(3, 1);
+}
+
+/// Two far ones, on one bucket: the model has no other.
+#[test]
+fn listing_2_with_two_asleep() {
+    takes_against_posts::<TwaArraySemaphore<0, Native>>(2, 2);
+}
+
+/// One is near, the other far: a post tells the far one that it is near.
+#[test]
+fn listing_2_near_and_far() {
+    takes_against_posts::<TwaArraySemaphore<1, Native>>(2, 2);
+}
+
+#[test]
+fn listing_3() {
+    takes_against_posts::<TwaChainSemaphore>(3, 1);
+}
+
+#[test]
+fn listing_3_with_two() {
+    takes_against_posts::<TwaChainSemaphore>(2, 2);
+}
+
+#[test]
+fn listing_4() {
+    takes_against_posts::<TwaMonitorSemaphore>(3, 1);
+}
+
+#[test]
+fn listing_4_with_two() {
+    takes_against_posts::<TwaMonitorSemaphore>(2, 2);
+}

@@ -1,0 +1,181 @@
+//! Eventcounts, wait points and mutexes.
+
+use crate::schedules::{both_ways, by_pct};
+use layby::eventcount::{EventCount, Sequencer, WaitPoint};
+use layby::model::expire_deadlines;
+use layby::mutex::{RawFairMutex, RawMutex};
+use shuttle::sync::Arc;
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::thread;
+use std::time::Instant;
+
+/// How many schedules of each kind; arbitrary.
+const SCHEDULES: usize = 500;
+
+fn check(model: fn()) {
+    both_ways(SCHEDULES, model);
+}
+
+/// Runs `count` threads over `shared`, each with its number, while all deadlines expire at some moment.
+fn run<S: Send + Sync + 'static>(shared: &Arc<S>, count: usize, body: fn(&S, usize)) {
+    let mut threads: Vec<_> = (0..count)
+        .map(|number| {
+            let shared = shared.clone();
+            thread::spawn(move || body(&shared, number))
+        })
+        .collect();
+    threads.push(thread::spawn(expire_deadlines));
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn every_value_is_reached() {
+    check(|| {
+        let count = Arc::new(EventCount::new());
+        run(&count, 12, |count, number| match number {
+            0..6 => assert!(count.wait_at_least(number as u64 + 1) > number as u64),
+            // By more than the model's table has slots, too.
+            6 => assert!(count.advance_by(5) >= 5),
+            7 | 8 => assert!(count.advance() >= 1),
+            _ => assert!(count.wait_at_least_deadline(7, Instant::now()).is_none_or(|seen| seen == 7)),
+        });
+        assert_eq!(count.read(), 7);
+    });
+}
+
+#[test]
+fn closing_reaches_everybody() {
+    check(|| {
+        let count = Arc::new(EventCount::new());
+        run(&count, 10, |count, number| match number {
+            0 => count.close(),
+            1..4 => assert!(count.advance() <= 3),
+            _ => assert!(count.wait_at_least(number as u64) <= 3),
+        });
+    });
+}
+
+#[test]
+fn tickets_are_served_in_order() {
+    check(|| {
+        let shared = Arc::new((Sequencer::new(), EventCount::new()));
+        run(&shared, 8, |(tickets, served), _| {
+            let mine = tickets.ticket();
+            assert_eq!(served.wait_at_least(mine), mine);
+            assert_eq!(served.advance(), mine + 1);
+        });
+    });
+}
+
+#[test]
+fn no_token_is_left_while_somebody_waits() {
+    check(|| {
+        let shared = Arc::new((AtomicUsize::new(0), WaitPoint::new()));
+        run(&shared, 12, |(tokens, arrived), number| {
+            let try_take =
+                || tokens.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+            if number < 5 {
+                arrived.wait_until(try_take);
+            } else if number < 10 {
+                tokens.fetch_add(1, Ordering::SeqCst);
+                arrived.notify_one();
+            } else if arrived.wait_until_deadline(Instant::now(), try_take) {
+                // Not needed after all.
+                tokens.fetch_add(1, Ordering::SeqCst);
+                arrived.notify_one();
+            }
+        });
+        assert_eq!(shared.0.load(Ordering::SeqCst), 0);
+    });
+}
+
+/// A count that is not changed atomically: two holders at once would lose an addition.
+fn count_one(count: &AtomicUsize) {
+    let before = count.load(Ordering::SeqCst);
+    count.store(before + 1, Ordering::SeqCst);
+}
+
+/// How many of the threads below got the lock, and what they counted while they held it.
+#[derive(Default)]
+struct Tally {
+    counted: AtomicUsize,
+    locked: AtomicUsize,
+}
+
+impl Tally {
+    fn holding_the_lock(&self) {
+        count_one(&self.counted);
+        self.locked.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn assert_exclusive(&self, at_least: usize) {
+        let locked = self.locked.load(Ordering::SeqCst);
+        assert_eq!(self.counted.load(Ordering::SeqCst), locked);
+        assert!(locked >= at_least, "who has no deadline gets the lock");
+    }
+}
+
+#[test]
+fn one_barging_holder_at_a_time() {
+    check(|| {
+        let shared = Arc::new((RawMutex::new(), Tally::default()));
+        run(&shared, 10, |(mutex, tally), number| {
+            let locked = match number {
+                0..6 => {
+                    mutex.acquire();
+                    true
+                }
+                6..9 => mutex.acquire_deadline(Instant::now()),
+                _ => mutex.try_acquire(),
+            };
+            if locked {
+                tally.holding_the_lock();
+                mutex.release();
+            }
+        });
+        shared.1.assert_exclusive(6);
+        assert!(shared.0.try_acquire(), "left locked");
+    });
+}
+
+/// The starving one gives up while the lock is on its way to it, and another who was woken sleeps again for its sake.
+#[test]
+fn who_gives_up_leaves_the_lock_to_somebody() {
+    let model = || {
+        let mutex = Arc::new(RawMutex::new());
+        run(&mutex, 4, |mutex, number| {
+            for _ in number..2 {
+                mutex.acquire();
+                // Held for a while, so that who is woken may come too late.
+                (0..4).for_each(|_| thread::yield_now());
+                mutex.release();
+            }
+            if number >= 2 && mutex.acquire_deadline(Instant::now()) {
+                mutex.release();
+            }
+        });
+    };
+    // One schedule of a few thousand shows it.
+    by_pct(40 * SCHEDULES, model);
+}
+
+#[test]
+fn one_fair_holder_at_a_time() {
+    check(|| {
+        let shared = Arc::new((RawFairMutex::new(), Tally::default()));
+        run(&shared, 10, |(mutex, tally), number| {
+            let locked = match number {
+                0..6 => Some(mutex.acquire()),
+                6..9 => mutex.acquire_deadline(Instant::now()),
+                _ => mutex.try_acquire(),
+            };
+            if let Some(ticket) = locked {
+                tally.holding_the_lock();
+                mutex.release(ticket);
+            }
+        });
+        shared.1.assert_exclusive(6);
+        assert!(shared.0.try_acquire().is_some(), "left locked");
+        assert_eq!(shared.0.waiters(), 0);
+    });
+}

@@ -1,0 +1,449 @@
+//! Runs programs under shuttle, each by its own schedule, with the reference beside it.
+
+use super::{
+    program::{Call, FAIR, Patience, Program},
+    reference::{Outcome, RESCUER, Reference},
+};
+use layby::{
+    Key, WaitOutcome, WaitTable,
+    eventcount::EventCount,
+    model,
+    mutex::{RawFairMutex, RawMutex, Ticket},
+    sema::Semaphore,
+};
+use shuttle::{
+    Config, FailurePersistence, MaxSteps, Runner,
+    scheduler::{Schedule, Scheduler, Task, TaskId},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+pub(crate) type Programs = Box<dyn Iterator<Item = Vec<u8>> + Send>;
+
+/// What came of programs that did not fail.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) programs: usize,
+    pub(crate) calls: usize,
+    /// Calls that gave up.
+    pub(crate) given_up: usize,
+    /// Moments at which somebody slept and nobody could go on.
+    pub(crate) asleep: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) why: String,
+}
+
+/// More steps than any program takes.
+const STEPS: usize = 200_000;
+/// The first thread that a program's main thread starts.
+const RESCUERS_TASK: usize = 1;
+
+/// Runs all programs, or as many as it takes for one to fail.
+pub(crate) fn run(programs: Programs) -> Result<Tally, Failure> {
+    let bench = Arc::new(Bench(Mutex::new(OnTheBench {
+        bytes: Vec::new(),
+        program: Program::decode(&[]),
+        reference: Reference::new([0; 2]),
+        is_rescuing: false,
+        failure: None,
+        tally: Tally::default(),
+    })));
+    let mut config = Config::new();
+    config.failure_persistence = FailurePersistence::None;
+    config.max_steps = MaxSteps::FailAfter(STEPS);
+    config.silence_warnings = true;
+    config.ungraceful_shutdown_config.immediately_return_on_panic = true;
+    let scheduler = ByBytes { programs, bench: Arc::clone(&bench), choices: Vec::new(), stays: 1, at: 0 };
+    let run = Runner::new(scheduler, config);
+    let on_the_bench = Arc::clone(&bench);
+    let outcome = catch_unwind(AssertUnwindSafe(|| run.run(move || run_one(&on_the_bench))));
+    let bench = bench.lock();
+    let why = outcome.err().map(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or(panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_default()
+    });
+    match bench.failure.clone().or(why) {
+        Some(why) => Err(Failure { bytes: bench.bytes.clone(), why }),
+        None => Ok(bench.tally.clone()),
+    }
+}
+
+/// The program that is running, and what the reference makes of it.
+struct OnTheBench {
+    bytes: Vec<u8>,
+    program: Program,
+    reference: Reference,
+    is_rescuing: bool,
+    failure: Option<String>,
+    tally: Tally,
+}
+
+/// Real, not shuttle's: looking at it is no step of the program.
+struct Bench(Mutex<OnTheBench>);
+
+impl Bench {
+    fn lock(&self) -> MutexGuard<'_, OnTheBench> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn call(&self, thread: usize, call: Call) {
+        let mut bench = self.lock();
+        bench.tally.calls += 1;
+        bench.reference.call(thread, call);
+    }
+
+    /// A failure ends the program: the scheduler sees it.
+    fn judge(&self, judgement: impl FnOnce(&mut Reference) -> Result<(), String>) {
+        let mut bench = self.lock();
+        if let Err(why) = judgement(&mut bench.reference) {
+            bench.failure.get_or_insert(why);
+        }
+    }
+}
+
+/// Chooses the next thread by the next byte.
+struct ByBytes {
+    programs: Programs,
+    bench: Arc<Bench>,
+    choices: Vec<u8>,
+    stays: u8,
+    at: usize,
+}
+
+impl Scheduler for ByBytes {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        let mut bench = self.bench.lock();
+        if bench.failure.is_some() {
+            return None;
+        }
+        bench.bytes = self.programs.next()?;
+        bench.program = Program::decode(&bench.bytes);
+        bench.reference = Reference::new(bench.program.permits);
+        bench.is_rescuing = false;
+        bench.tally.programs += 1;
+        self.choices.clone_from(&bench.program.schedule.choices);
+        self.stays = bench.program.schedule.stays;
+        self.at = 0;
+        Some(Schedule::new(0))
+    }
+
+    fn next_task(&mut self, runnable: &[&Task], current: Option<TaskId>, is_yielding: bool) -> Option<TaskId> {
+        if self.bench.lock().failure.is_some() {
+            return None;
+        }
+        // The rescuer comes when nobody else can go on; once it is in the middle of a call it is as the others.
+        let rescuer = TaskId::from(RESCUERS_TASK);
+        let is_rescuing = self.bench.lock().is_rescuing;
+        let others: Vec<_> = runnable.iter().map(|task| task.id()).filter(|id| is_rescuing || *id != rescuer).collect();
+        if others.is_empty() {
+            return Some(rescuer);
+        }
+        let choice = self.choices.get(self.at).copied();
+        self.at += 1;
+        let stays = choice.is_none_or(|choice| choice % self.stays != 0) && !is_yielding;
+        if let Some(current) = current.filter(|current| stays && others.contains(current)) {
+            return Some(current);
+        }
+        // At the end of the schedule everybody in turn.
+        let next = current.map_or(0, |current| others.iter().position(|id| *id > current).unwrap_or(0));
+        Some(others[choice.map_or(next, |choice| (choice / self.stays) as usize) % others.len()])
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        0
+    }
+}
+
+/// What programs work with.
+struct World {
+    semaphores: [Semaphore; 2],
+    fair: RawFairMutex,
+    mutex: RawMutex,
+    count: EventCount,
+    /// Of one slot, so that all collide.
+    table: WaitTable,
+    flags: [AtomicUsize; 2],
+    tokens: AtomicUsize,
+    /// Nobody waits here for long.
+    stranger: AtomicUsize,
+}
+
+fn run_one(bench: &Arc<Bench>) {
+    model::begin();
+    let program = bench.lock().program.clone();
+    let world: &'static World = Box::leak(Box::new(World {
+        semaphores: program.permits.map(Semaphore::new),
+        fair: RawFairMutex::new(),
+        mutex: RawMutex::new(),
+        count: EventCount::new(),
+        table: WaitTable::with_slots(1),
+        flags: [AtomicUsize::new(0), AtomicUsize::new(0)],
+        tokens: AtomicUsize::new(0),
+        stranger: AtomicUsize::new(0),
+    }));
+    let over = Arc::new(AtomicUsize::new(0));
+    let rescuer = {
+        let (bench, over) = (Arc::clone(bench), Arc::clone(&over));
+        thread::spawn(move || rescue(&bench, world, &over))
+    };
+    let threads: Vec<_> = program
+        .threads
+        .into_iter()
+        .enumerate()
+        .map(|(number, calls)| {
+            let bench = Arc::clone(bench);
+            thread::spawn(move || Actor::new(number, world, &bench).play(calls))
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    over.store(1, Ordering::SeqCst);
+    rescuer.join().unwrap();
+    let left = world.left();
+    bench.judge(|reference| reference.ends(left));
+}
+
+/// Runs only while all others sleep: checks that they do so rightly, and gives them what they wait for.
+fn rescue(bench: &Arc<Bench>, world: &'static World, over: &AtomicUsize) {
+    let mut actor = Actor::new(RESCUER, world, bench);
+    let gifts = [
+        Call::Expire,
+        Call::Post { line: 0, n: 3, form: 0 },
+        Call::Post { line: 1, n: 3, form: 1 },
+        Call::Advance { n: 3 },
+        Call::SetFlag { flag: 0, form: 0 },
+        Call::SetFlag { flag: 1, form: 1 },
+        Call::PutToken,
+    ];
+    for gift in gifts.into_iter().cycle() {
+        // Scheduled again when nobody else can go on.
+        thread::yield_now();
+        if over.load(Ordering::SeqCst) != 0 {
+            return;
+        }
+        bench.judge(Reference::sleeps);
+        bench.lock().tally.asleep += 1;
+        bench.lock().is_rescuing = true;
+        actor.perform(gift);
+        bench.lock().is_rescuing = false;
+    }
+}
+
+/// A thread of a program.
+struct Actor<'a> {
+    number: usize,
+    world: &'static World,
+    bench: &'a Bench,
+    holds_lock: bool,
+    fair_ticket: Option<Ticket>,
+}
+
+impl<'a> Actor<'a> {
+    fn new(number: usize, world: &'static World, bench: &'a Bench) -> Self {
+        Self { number, world, bench, holds_lock: false, fair_ticket: None }
+    }
+
+    fn play(mut self, calls: Vec<Call>) {
+        for call in calls {
+            // Everybody in one order, lest two wait for each other.
+            if matches!(call, Call::Lock { .. }) && self.fair_ticket.is_some() {
+                self.perform(RELEASE_FAIR);
+            }
+            match call {
+                // Who holds it already gives it back.
+                Call::Lock { .. } if self.holds_lock => self.perform(Call::Unlock),
+                Call::Take { line: FAIR, .. } if self.fair_ticket.is_some() => self.perform(RELEASE_FAIR),
+                call => self.perform(call),
+            }
+        }
+        if self.holds_lock {
+            self.perform(Call::Unlock);
+        }
+        if self.fair_ticket.is_some() {
+            self.perform(RELEASE_FAIR);
+        }
+    }
+
+    fn perform(&mut self, call: Call) {
+        self.bench.call(self.number, call);
+        let result = self.result_of(call);
+        self.bench.judge(|reference| reference.returns(self.number, result));
+        let gave_up = result == 0
+            && matches!(
+                call,
+                Call::Take { patience: Patience::UntilDeadline, .. } | Call::Lock { patience: Patience::UntilDeadline }
+            );
+        self.bench.lock().tally.given_up += usize::from(gave_up);
+    }
+
+    fn result_of(&mut self, call: Call) -> u64 {
+        // The model does not look at its value.
+        let deadline = Instant::now();
+        let World { semaphores, fair, mutex, count, .. } = self.world;
+        match call {
+            Call::Take { line: FAIR, patience, .. } => {
+                self.fair_ticket = match patience {
+                    Patience::Forever => Some(fair.acquire()),
+                    Patience::UntilDeadline => fair.acquire_deadline(deadline),
+                    Patience::None => fair.try_acquire(),
+                };
+                u64::from(self.fair_ticket.is_some())
+            }
+            Call::Take { line, n, patience } => u64::from(match patience {
+                Patience::Forever => {
+                    semaphores[line].take_many(n);
+                    true
+                }
+                Patience::UntilDeadline => semaphores[line].take_many_deadline(n, deadline),
+                Patience::None => semaphores[line].try_take_many(n),
+            }),
+            Call::Post { line: FAIR, .. } => {
+                fair.release(self.fair_ticket.take().expect("only the holder releases"));
+                0
+            }
+            Call::Post { line, n, form } => {
+                match (n, form % 2) {
+                    (1, 0) => semaphores[line].post(),
+                    (1, _) => semaphores[line].post_conservatively(),
+                    _ => semaphores[line].post_many(n),
+                }
+                0
+            }
+            Call::Advance { n } => count.advance_by(n),
+            Call::Await { value, patience: Patience::Forever } => count.wait_at_least(value) + 1,
+            Call::Await { value, .. } => count.wait_at_least_deadline(value, deadline).map_or(0, |seen| seen + 1),
+            Call::Lock { patience } => {
+                self.holds_lock = match patience {
+                    Patience::Forever => {
+                        mutex.acquire();
+                        true
+                    }
+                    Patience::UntilDeadline => mutex.acquire_deadline(deadline),
+                    Patience::None => mutex.try_acquire(),
+                };
+                u64::from(self.holds_lock)
+            }
+            Call::Unlock => {
+                self.holds_lock = false;
+                mutex.release();
+                0
+            }
+            Call::SetFlag { flag, form } => self.world.set_flag(flag, form),
+            Call::WaitFlag { flag, form, patience } => self.world.wait_for_flag(flag, form, patience, deadline),
+            Call::TakeToken { patience } => self.world.take_token(patience, deadline),
+            Call::PutToken => {
+                self.world.tokens.fetch_add(1, Ordering::SeqCst);
+                self.world.table.wake_one(&self.world.tokens);
+                0
+            }
+            Call::Disturb { form } => self.world.disturb(form),
+            Call::Expire => {
+                model::expire_deadlines();
+                0
+            }
+        }
+    }
+}
+
+const RELEASE_FAIR: Call = Call::Post { line: FAIR, n: 1, form: 0 };
+
+impl World {
+    fn set_flag(&self, flag: usize, form: u8) -> u64 {
+        let location = &self.flags[flag];
+        location.store(1, Ordering::SeqCst);
+        if form.is_multiple_of(2) {
+            self.table.wake_all(location);
+        } else {
+            self.table.wake_all_seqcst(location);
+        }
+        0
+    }
+
+    fn wait_for_flag(&'static self, flag: usize, form: u8, patience: Patience, deadline: Instant) -> u64 {
+        let (table, location) = (&self.table, &self.flags[flag]);
+        let is_set = || location.load(Ordering::SeqCst) == 1;
+        let forever = patience == Patience::Forever;
+        while !is_set() {
+            match form % 4 {
+                0 if forever => table.wait_until(location, is_set),
+                0 => return u64::from(table.wait_until_deadline(location, deadline, is_set)),
+                1 if forever => table.location_wait(location),
+                1 if table.location_wait_deadline(location, deadline) == WaitOutcome::TimedOut => break,
+                1 => {}
+                2 => {
+                    let armed = table.arm(location);
+                    if is_set() {
+                        break;
+                    }
+                    if forever {
+                        armed.wait();
+                    } else if armed.wait_deadline(deadline) == WaitOutcome::TimedOut {
+                        break;
+                    }
+                }
+                _ if forever => table.wait_if(location, || !is_set()),
+                _ if table.wait_if_deadline(location, deadline, || !is_set()) == WaitOutcome::TimedOut => break,
+                _ => {}
+            }
+        }
+        u64::from(is_set())
+    }
+
+    fn take_token(&self, patience: Patience, deadline: Instant) -> u64 {
+        let tokens = &self.tokens;
+        let try_take = || tokens.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        let is_empty = || tokens.load(Ordering::SeqCst) == 0;
+        while !try_take() {
+            match patience {
+                Patience::None => return 0,
+                Patience::Forever => self.table.wait_if(tokens, is_empty),
+                Patience::UntilDeadline => {
+                    if self.table.wait_if_deadline(tokens, deadline, is_empty) == WaitOutcome::TimedOut {
+                        return 0;
+                    }
+                }
+            }
+        }
+        1
+    }
+
+    fn disturb(&'static self, form: u8) -> u64 {
+        let stranger = Key::address(&self.stranger);
+        match form % 4 {
+            0 => self.table.wait_if(stranger, || false),
+            1 => drop(self.table.wake_one(stranger)),
+            // Not waited: the element stays on the chain.
+            2 => drop(self.table.arm(&self.flags[0])),
+            _ => drop(self.table.arm(stranger)),
+        }
+        0
+    }
+
+    /// What is left when all are done; leaves it so.
+    fn left(&self) -> Outcome {
+        let permits = [0, 1].map(|line| {
+            let semaphore = &self.semaphores[line];
+            let available = semaphore.available();
+            assert_eq!(semaphore.waiters(), 0, "somebody is left in line");
+            semaphore.post();
+            assert!(semaphore.try_take_many(available + 1), "abandoned tickets were left in line");
+            available
+        });
+        let fair = self.fair.try_acquire();
+        assert_eq!(self.fair.waiters(), 0, "somebody is left in line");
+        Outcome {
+            permits: [permits[0], permits[1], u64::from(fair.is_some())],
+            count: self.count.read(),
+            locked: self.mutex.is_acquired(),
+            tokens: self.tokens.load(Ordering::SeqCst) as u64,
+        }
+    }
+}
