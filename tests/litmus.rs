@@ -10,7 +10,7 @@
 mod common;
 
 use common::{eventually, scaled, watchdog};
-use std::sync::Barrier;
+use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering::*, fence};
 use std::thread;
 
@@ -24,14 +24,28 @@ const PAIRS: usize = 2048;
 #[repr(align(128))]
 struct Word(AtomicU32);
 
+/// Returns when both threads are here. Awake, so that they set off at the same moment: whoever had to be woken would walk far
+/// behind the other.
+fn meet(arrived: &AtomicU32) {
+    arrived.fetch_add(1, AcqRel);
+    let both_are_here = || arrived.load(Acquire) == 2;
+    for _ in 0..10_000 {
+        if both_are_here() {
+            return;
+        }
+        spin_loop();
+    }
+    eventually(both_are_here);
+}
+
 /// How often both sides read the old value.
 fn both_old(left: Side, right: Side) -> usize {
     let mut seen = 0;
     for _ in 0..scaled(40) {
         let words: Vec<[Word; 2]> = (0..PAIRS).map(|_| Default::default()).collect();
-        let start = Barrier::new(2);
+        let arrived = AtomicU32::new(0);
         let walk = |side: Side, mine: usize| -> Vec<u32> {
-            start.wait();
+            meet(&arrived);
             words.iter().map(|pair| side(&pair[mine].0, &pair[1 - mine].0)).collect()
         };
         let (left, right) = thread::scope(|s| {
