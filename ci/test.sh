@@ -27,6 +27,6 @@ fi
 repeat "with counters" cargo test --features counters
 # The counters of targets without 64-bit atomics, where lines and what is made of them differ.
 RUSTFLAGS="${RUSTFLAGS:-} --cfg layby_narrow" repeat "with narrow counters" \
-    cargo test --target-dir "$BUILD/narrow" --lib --test 'sema*' --test 'mutex*' --test condvar --test fork
+    cargo test --target-dir "$BUILD/narrow" --lib --test sema --test sema_alloc --test paper --test mutex --test fork
 flags="${RUSTFLAGS:-} --cfg layby_park"
 RUSTFLAGS=$flags RUSTDOCFLAGS="${RUSTDOCFLAGS:-} --cfg layby_park" repeat "through Park" cargo test --target-dir "$BUILD/park"

@@ -49,7 +49,7 @@ start_wine() {
 on_windows() { limited cargo "$1" -Zbuild-std --target x86_64-pc-windows-gnu --target-dir "$BUILD/windows" "${@:2}"; }
 
 run_suite() {
-    # Wine runs the destructors of an ending process' thread-locals for DLLs only: see tests/process_exit.rs.
+    # Wine runs the destructors of an ending process's thread-locals for DLLs only: see tests/process_exit.
     on_windows build --manifest-path ci/process_exit_dll/Cargo.toml
     LAYBY_TEST_DLL="Z:$BUILD/windows/x86_64-pc-windows-gnu/debug/process_exit_dll.dll" on_windows test "$@"
 }

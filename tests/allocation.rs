@@ -1,4 +1,4 @@
-//! Promise 10: nothing here allocates, and wake-ups work inside a global allocator.
+//! Promise 10 (README): nothing here allocates, and wake-ups work inside a global allocator.
 
 #![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a global allocator")]
@@ -152,7 +152,7 @@ fn a_report_does_not_allocate() {
     });
 }
 
-/// Design, section 5: no allocation on any path. What `Park` does for its own part is not ours to promise.
+/// No form of waiting allocates either. What `Park` does for its own part is not ours to promise.
 #[test]
 fn waits_do_not_allocate() {
     let _watchdog = watchdog();

@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// For tests that count waiters of the global table: no other test's wake-ups shall reach them by a shared slot.
+/// For tests that count waiters of the global table: no other test's wake-ups may reach them by a shared slot.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -115,7 +115,7 @@ fn waking_what_is_gone_is_harmless() {
     wake_all(std::ptr::null::<AtomicU32>());
 }
 
-/// A pulse: the value is the same as before, and the wake-up alone ends the wait, as a futex' does.
+/// A pulse: the value is the same as before, and the wake-up alone ends the wait, as a futex's does.
 #[test]
 fn a_pulse_returns_the_waiter() {
     let (_watchdog, _alone) = (watchdog(), alone());

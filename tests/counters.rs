@@ -1,5 +1,5 @@
-//! The counters, and what they say about the promises on wake-ups: one post wakes one, and a system call is only for a
-//! sleeper. `ci/test.sh` runs this with the feature `counters`; without it only the last test is here.
+//! The counters, and what they say about wake-ups: one post wakes one, and a system call is only for a sleeper, which
+//! is promise 3 (README). `ci/test.sh` runs this with the feature `counters`; without it only the last test is here.
 
 #![cfg(not(layby_model))]
 
@@ -23,7 +23,7 @@ mod counted {
 
     const _: () = assert!(ENABLED);
 
-    /// The counts are the process', so one test at a time.
+    /// The counts are those of the process, so one test at a time.
     fn alone() -> MutexGuard<'static, ()> {
         static ALONE: Mutex<()> = Mutex::new(());
         ALONE.lock().unwrap_or_else(PoisonError::into_inner)

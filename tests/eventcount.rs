@@ -1,4 +1,5 @@
-//! Eventcounts, sequencers and wait points on the real backends. Proves nothing about orderings; see `tests/loom/eventcount.rs`.
+//! Eventcounts, sequencers and wait points on the real backends. Proves nothing about orderings; see
+//! `tests/loom/eventcount.rs`.
 
 #![cfg(not(layby_model))]
 
@@ -158,6 +159,7 @@ fn a_timeout_tells_progress_from_none<H: Home>() {
     });
 }
 
+/// Promise 9 (README).
 #[test]
 fn an_overflow_panics_and_changes_nothing() {
     let _watchdog = watchdog();
@@ -236,7 +238,7 @@ fn sequencer_and_count_make_a_mutex<H: Home>() {
     assert_eq!(served.read(), THREADS * ROUNDS);
 }
 
-/// Promise 8. A touch of the freed count is for a sanitizer to see; without one the test shows that nothing hangs.
+/// Promise 8 (README). A touch of the freed count is for a sanitizer to see; without one the test shows that nothing hangs.
 #[test]
 #[allow(unsafe_code)]
 fn a_waiter_may_free_the_count_at_once() {

@@ -1,4 +1,4 @@
-//! Promise 10: after a fork the child's tables are empty and usable, whatever the parent's threads were doing.
+//! Promise 10 (README): after a fork the child's tables are empty and usable, whatever the parent's threads were doing.
 //!
 //! Where the platform's own backend is `Park` nothing is promised: a child inherits the locks that the parent's threads
 //! held in `parking_lot_core`, and hangs on one sooner or later. So this is for Linux.

@@ -1,4 +1,4 @@
-//! Promise 10 among other libraries' fork handlers: those that run before a fork and those that run in the child.
+//! Promise 10 (README) among other libraries' fork handlers: those that run before a fork and those that run in the child.
 //!
 //! The order in which handlers were registered decides. So each test is a process that nobody has waited in, and the
 //! test program itself must not wait.

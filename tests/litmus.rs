@@ -1,6 +1,6 @@
-//! The cores of the protocols' pairs on the machine at hand: each thread writes its own word and then reads the other's, and
-//! that both read the old value must never be seen. What the language says about them is in `ci/litmus.py`, test by test;
-//! what loom says, in `tests/loom/litmus.rs`.
+//! The cores of the protocols' pairs on the machine at hand: each thread writes its own word and then reads the
+//! other's, and that both read the old value must never be seen. What the language says about them is in
+//! `ci/litmus.py`, test by test; what loom says, in `tests/loom/litmus.rs`.
 //!
 //! Blind to: all that this machine's processors happen not to do, so it proves nothing by passing. That it looks where it
 //! should is shown by the twin without any order, on a machine that is known to show the forbidden outcome.
@@ -24,8 +24,8 @@ const PAIRS: usize = 2048;
 #[repr(align(128))]
 struct Word(AtomicU32);
 
-/// Returns when both threads are here. Awake, so that they set off at the same moment: whoever had to be woken would walk far
-/// behind the other.
+/// Returns when both threads are here. Awake, so that they set off at the same moment: whoever had to be woken would
+/// walk far behind the other.
 fn meet(arrived: &AtomicU32) {
     arrived.fetch_add(1, AcqRel);
     let both_are_here = || arrived.load(Acquire) == 2;

@@ -45,7 +45,7 @@ fn permits_bound<S: RawSemaphore>(permits: usize) {
         }
     });
     assert_eq!(entries.get(), THREADS * rounds);
-    // None was lost: if one were, the last of these takes would wait for ever.
+    // None was lost: if one were, the last of these takes would wait forever.
     for _ in 0..permits {
         semaphore.take();
     }
@@ -220,8 +220,8 @@ fn who_is_woken_by_a_stranger_does_not_go() {
     does_not_go_without_a_permit::<TwaMonitorSemaphore>();
 }
 
-/// Semaphores as far apart as the array has buckets share them: a post of one wakes the sleepers of both, for it cannot know
-/// whose they are. The stranger, who has slept longer, looks in vain and sleeps again.
+/// Semaphores as far apart as the array has buckets share them: a post of one wakes the sleepers of both, since it cannot
+/// know whose they are. The stranger, who has slept longer, looks for nothing and sleeps again.
 #[test]
 fn strangers_in_a_bucket_are_woken_too() {
     counting_backend!(Shared);

@@ -32,9 +32,9 @@ fn two_threads_write_without_an_order() {
     let mut word = 0;
     let shared = Sent(&raw mut word);
     let turn = AtomicU32::new(0);
-    // One after the other, for the sanitizer may miss what happens at the very same moment; and nobody ends before both have
-    // had their turn, or the locks around a thread's end and another's start would put them in order. Relaxed, so that
-    // this does not.
+    // One after the other, since the sanitizer may miss what happens at the very same moment; and nobody ends before
+    // both have had their turn, or the locks around a thread's end and another's start would put them in order.
+    // Relaxed, so that this does not.
     let wait_for = |number| {
         while turn.load(Ordering::Relaxed) != number {
             thread::yield_now();

@@ -1,4 +1,5 @@
-//! Semaphores do not allocate: not to take, not to post, not to give up; and giving up again and again uses up nothing.
+//! Promise 10 (README), of semaphores: they do not allocate, not to take, not to post, not to give up;
+//! and giving up again and again uses up nothing.
 
 #![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a global allocator")]

@@ -1,5 +1,5 @@
-//! Promise 10: a signal handler may wake, whatever its thread was in the middle of. Where the platform's own backend is
-//! `Park` that is promised only while nobody sleeps, so this is for Linux.
+//! Promise 10 (README): a signal handler may wake, whatever its thread was in the middle of. Where the platform's own
+//! backend is `Park` that is promised only while nobody sleeps, so this is for Linux.
 
 #![cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_model, layby_park))))]
 #![allow(unsafe_code, reason = "sigaction and pthread_kill")]

@@ -1,4 +1,4 @@
-//! Promise 4: waits and wakes in thread-local destructors, and the end of a thread whose element lingers.
+//! Promise 4 (README): waits and wakes in thread-local destructors, and the end of a thread whose element lingers.
 
 #![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a backend of its own")]

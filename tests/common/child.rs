@@ -20,7 +20,7 @@ use std::{
 /// How many milliseconds of the parent's sleep a child may take. Counted and not measured: both may be stopped for a while.
 const PATIENCE: usize = 60_000;
 
-/// One test at a time: no other test's thread shall hold a lock, such as the test runner's output, across a fork.
+/// One test at a time: no other test's thread must hold a lock, such as the test runner's output, across a fork.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -35,7 +35,8 @@ impl Child {
         match unsafe { libc::fork() } {
             -1 => panic!("fork failed"),
             0 => {
-                // SAFETY: the child ends with the thread that forked, which waits for it; or by the alarm, without a handler.
+                // SAFETY: the child ends with the thread that forked, which waits for it; or by the alarm, without a
+                // handler.
                 unsafe {
                     libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                     libc::alarm(3600);

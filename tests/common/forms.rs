@@ -57,7 +57,7 @@ impl Form {
         }
     }
 
-    /// As [`wait`](Self::wait), on a table that may be dropped.
+    /// Like [`wait`](Self::wait), but on a table that may be dropped.
     pub(crate) fn wait_strictly<B: Backend>(
         self,
         table: &WaitTable<B>,

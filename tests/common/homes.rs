@@ -3,7 +3,7 @@
 
 use layby::sys::{Native, Park, Spin};
 
-/// Defines a home: a type, and the static table that it stands for, on a backend and with so many slots.
+/// Defines a home: a type, and the static table that it stands for, on a backend and with a number of slots.
 macro_rules! home {
     ($(#[$meta:meta])* $visibility:vis $name:ident, $backend:ty, $slots:literal) => {
         $(#[$meta])*
@@ -38,14 +38,13 @@ home!(pub(crate) SomeSlots, Native, 256);
 /// Makes tests of functions that are generic over a home: one on every backend.
 macro_rules! on_every_backend {
     ($($name:ident),+ $(,)?) => {
-        mod natively {
-            $(#[test] fn $name() { let _watchdog = crate::common::watchdog(); super::$name::<layby::wait_table::Global>(); })+
-        }
-        mod by_park {
-            $(#[test] fn $name() { let _watchdog = crate::common::watchdog(); super::$name::<crate::common::homes::Parking>(); })+
-        }
-        mod by_spinning {
-            $(#[test] fn $name() { let _watchdog = crate::common::watchdog(); super::$name::<crate::common::homes::Spinning>(); })+
+        $crate::common::on_every_backend! { @on natively: layby::wait_table::Global, $($name)+ }
+        $crate::common::on_every_backend! { @on by_park: $crate::common::homes::Parking, $($name)+ }
+        $crate::common::on_every_backend! { @on by_spinning: $crate::common::homes::Spinning, $($name)+ }
+    };
+    (@on $module:ident: $home:ty, $($name:ident)+) => {
+        mod $module {
+            $(#[test] fn $name() { let _watchdog = $crate::common::watchdog(); super::$name::<$home>(); })+
         }
     };
 }

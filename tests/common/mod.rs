@@ -1,5 +1,5 @@
-//! What the tests share: a watchdog, tallies, tables and homes of their own, every form of waiting under one name, queues of
-//! threads, children, and backends that count.
+//! What the tests share: a watchdog, tallies, tables and homes of their own, every form of waiting under one name,
+//! queues of threads, children, and backends that count.
 
 #![allow(dead_code, unused_macros, unused_imports, reason = "each test binary uses its own part")]
 

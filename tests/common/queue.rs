@@ -75,8 +75,9 @@ impl<'scope, 'env, H: Home> Queue<'scope, 'env, H> {
         if self.given_up.load(Ordering::SeqCst) == 0 {
             return self.semaphore.waiters() >= self.drawn;
         }
-        // The abandoned tickets of one who has returned may be in the hands of another who gives up, and count as waiting again.
-        // So threads are counted, in this order: who returns between the two is missed for a moment, and none counted twice.
+        // The abandoned tickets of one who has returned may be in the hands of another who gives up, and count as
+        // waiting again. So threads are counted, in this order: who returns between the two is missed for a moment, and
+        // none counted twice.
         let returned = self.returned.load(Ordering::SeqCst);
         // By their tickets: one who was woken, and published itself again, may be reported twice.
         let mut in_line = BTreeSet::new();

@@ -1,7 +1,8 @@
-//! The explorer: runs a model in every interleaving with few preemptions, and prints its bound, its executions and its time.
+//! The explorer: runs a model in every interleaving with few preemptions, and prints its bound, its executions and its
+//! time.
 //!
-//! A bound is how many times loom may take a thread off its CPU where it could have gone on. `LOOM_MAX_PREEMPTIONS` overrides
-//! them all.
+//! A bound is how many times loom may take a thread off its CPU where it could have gone on. `LOOM_MAX_PREEMPTIONS`
+//! overrides them all.
 
 use std::sync::{
     Arc,

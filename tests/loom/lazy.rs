@@ -14,7 +14,7 @@ fn linger_for_x_then_wait_for_y(w: &'static World) {
     w.loop_until_set(&w.y);
 }
 
-/// A lingering element is got off its chain first, whoever has it in his hands.
+/// A lingering element is taken off its chain first, whoever has it in hand.
 #[test]
 fn lingering_for_x_then_waiting_for_y() {
     explore_lingering(2, [linger_for_x_then_wait_for_y, |w| w.wake_all_idly(&w.x), |w| w.wake_all_after_set(&w.y)]);
@@ -80,8 +80,8 @@ fn armed_twice() {
     explore_lingering(ALL, [arm_twice_until_set, |w| w.wake_all_after_set(&w.x)]);
 }
 
-/// What comes between the check and the wait in the loop form arms for the same key: the wait does not take that element for
-/// one that was there when the condition was checked.
+/// What comes between the check and the wait in the loop form arms for the same key: the wait does not take that
+/// element for one that was there when the condition was checked.
 #[test]
 fn armed_within_a_loop() {
     fn loop_and_arm_until_set(w: &'static World) {

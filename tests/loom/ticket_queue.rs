@@ -35,7 +35,8 @@ fn start<const N: usize>(semaphore: &Arc<Semaphore>, roles: [Role; N]) -> [JoinH
     })
 }
 
-/// Explores what `roles` do at once, in both orders. When all are done no permit is lost or made, and nobody is left in line.
+/// Explores what `roles` do at once, in both orders. When all are done no permit is lost or made, and nobody is left in
+/// line.
 fn explore<const N: usize>(preemptions: usize, deadlines: Deadlines, permits: u64, roles: [Role; N]) {
     explore_orders(preemptions, roles, move |roles| {
         if let Deadlines::Passed = deadlines {
@@ -230,8 +231,8 @@ fn permits_are_counted_at_one_moment() {
     explore(2, Deadlines::Pending, ALMOST_FULL, [take_and_post, post_many_and_take]);
 }
 
-/// Promise 8 (README): whoever has got its permit may free the semaphore while `post_conservatively` returns. loom panics when an
-/// atomic is used of which only garbage is left.
+/// Promise 8 (README): whoever has got its permit may free the semaphore while `post_conservatively` returns. loom
+/// panics when an atomic is used of which only garbage is left.
 #[test]
 fn a_taker_frees_while_a_conservative_post_returns() {
     struct Shared(*mut Semaphore);
@@ -261,7 +262,8 @@ fn a_taker_frees_while_a_conservative_post_returns() {
     });
 }
 
-/// As many are waited for as can be, but for two. A permit comes and somebody else joins the line; there is still room for two.
+/// As many are waited for as can be, but for two. A permit comes and somebody else joins the line; there is still room
+/// for two.
 #[test]
 fn tickets_are_counted_at_one_moment() {
     const ALMOST_ALL: u64 = <Semaphore>::MAX_PERMITS - 2;

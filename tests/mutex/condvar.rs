@@ -1,5 +1,5 @@
-//! What a condition variable owes to any mutex of lock_api: it publishes the waiter before it unlocks, locks again before it
-//! returns, and tells a timeout from a wake-up. On a mutex of the test's own, which says when it is unlocked.
+//! What a condition variable owes to any mutex of lock_api: it publishes the waiter before it unlocks, locks again
+//! before it returns, and tells a timeout from a wake-up. On a mutex of the test's own, which says when it is unlocked.
 
 #![allow(unsafe_code, reason = "a mutex of one's own for lock_api")]
 

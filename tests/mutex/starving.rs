@@ -21,8 +21,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Longer than a waiter lets itself be overtaken.
 const LONG_ENOUGH: Duration = Duration::from_millis(3);
 
-/// Has a waiter sleep, and wakes it too late, with the mutex locked: now it starves. Then runs `meanwhile`, with the mutex still
-/// locked. `false` if the waiter gave up before; the mutex is then unlocked.
+/// Has a waiter sleep, and wakes it too late, with the mutex locked: now it starves. Then runs `meanwhile`, with the
+/// mutex still locked. `false` if the waiter gave up before; the mutex is then unlocked.
 fn with_a_starving(waiter: impl FnOnce() + Send, mutex: &RawMutex<OfOurOwn>, meanwhile: impl FnOnce()) -> bool {
     let slept = Counting::waits().get();
     mutex.acquire();
@@ -30,7 +30,7 @@ fn with_a_starving(waiter: impl FnOnce() + Send, mutex: &RawMutex<OfOurOwn>, mea
         let waiter = s.spawn(waiter);
         eventually(|| Counting::waits().get() > slept || waiter.is_finished());
         thread::sleep(LONG_ENOUGH);
-        // It looks in vain, and says that it starves before it sleeps again.
+        // It looks for nothing, and says that it starves before it sleeps again.
         OfOurOwn::table().wake_one(mutex);
         eventually(|| Counting::waits().get() > slept + 1 || waiter.is_finished());
         let starves = !waiter.is_finished();
@@ -87,7 +87,7 @@ fn a_starving_one_that_gives_up_leaves_no_mark() {
 
 /// Wakes the waiter that has slept longest without need, with the mutex locked: it looks, and sleeps again. Nobody, if all
 /// starve.
-fn wake_in_vain(mutex: &RawMutex<OfOurOwn>) {
+fn wake_for_nothing(mutex: &RawMutex<OfOurOwn>) {
     let slept = Counting::waits().get();
     if OfOurOwn::table().wake_one(mutex) > 0 {
         Counting::waits().reaches(slept + 1);
@@ -113,7 +113,7 @@ fn patience_is_not_restored_by_a_wake_up() {
             for _ in 0..2 {
                 let soon = Instant::now() + LONG_ENOUGH / 5;
                 eventually(|| Instant::now() >= soon);
-                wake_in_vain(mutex);
+                wake_for_nothing(mutex);
             }
             mutex.release();
             eventually(|| mutex.try_acquire());
@@ -143,7 +143,7 @@ fn there_is_one_starving_one_at_a_time() {
                 });
                 Counting::waits().reaches(slept + 1);
                 thread::sleep(LONG_ENOUGH);
-                wake_in_vain(mutex);
+                wake_for_nothing(mutex);
             }
             mutex.release();
         });

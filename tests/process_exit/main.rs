@@ -2,6 +2,7 @@
 //!
 //! Windows kills the other threads and then runs the destructors of the last one's thread-locals. Wine does so for DLLs
 //! only, so `ci/windows.sh` builds the same code as a DLL, and names it in `LAYBY_TEST_DLL`.
+
 #![cfg(all(windows, not(layby_model)))]
 #![allow(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! A thousand threads wait: a post wakes the one whose turn it is, makes the next ready, and leaves all others asleep.
 //!
 //! Every thread has a place in line and counts its own sleeps. One that had to sleep again before its turn was near was
-//! woken in vain.
+//! woken for nothing.
 
 #![allow(unsafe_code, reason = "a backend of its own")]
 
@@ -68,18 +68,18 @@ fn a_post_wakes_one_of_a_thousand() {
 
         let mut futile = 0;
         for granted in 0..threads {
-            // Not yet near, for the last post made the one before it ready: it should have slept once.
+            // Not yet near: the last post made the one before it ready. So it should have slept once.
             if let Some(far) = SLEEPS[..threads].get(granted + NEAR) {
                 futile += far.get() - 1;
             }
             semaphore.post();
             assert_eq!(queue.next_admitted(), granted);
         }
-        assert!(futile * 50 <= threads, "{futile} wake-ups in vain for {threads} posts");
+        assert!(futile * 50 <= threads, "{futile} wake-ups for nothing in {threads} posts");
         // One for the thread whose turn it is, one for the thread that is made ready.
         let wakes = WAKES.get();
         assert!(wakes * 50 <= threads * (2 * 50 + 1), "{wakes} wake-ups for {threads} posts");
-        println!("{threads} posts: {wakes} wake-ups, {futile} of them in vain");
+        println!("{threads} posts: {wakes} wake-ups, {futile} of them for nothing");
     });
     assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
 }

@@ -1,4 +1,4 @@
-//! Promise 8: a taker may free the semaphore as soon as it has its permit, while `post_conservatively` returns.
+//! Promise 8 (README): a taker may free the semaphore as soon as it has its permit, while `post_conservatively` returns.
 //!
 //! A touch of freed memory is seen under AddressSanitizer or valgrind. Without them these tests see what the new owner
 //! of the memory would see: permits from nowhere, and those that got lost.
@@ -128,7 +128,7 @@ struct SlowToReturn;
 
 /// Held by a test while a slow poster must not return.
 static HOLD: Mutex<()> = Mutex::new(());
-/// Held by the tests with a slow poster, for their counts are shared.
+/// Held by the tests with a slow poster, whose counts are shared.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 static SLEEPS: Tally = Tally::new();
 
@@ -154,7 +154,7 @@ home!(SlowHome, SlowToReturn, 1);
 /// A taker sleeps, is let go by a slow poster, and `then` runs when it has its permit and the poster has not returned.
 ///
 /// # Safety
-/// As [`Shared::post`]: what `then` does to the semaphore is what a taker may do.
+/// Like [`Shared::post`]: what `then` does to the semaphore is what a taker may do.
 unsafe fn while_the_poster_is_held(place: Shared<SlowHome>, then: impl FnOnce()) {
     thread::scope(|s| {
         let held = HOLD.lock().unwrap();
@@ -184,7 +184,7 @@ fn a_taker_frees_while_the_poster_is_held() {
     let _alone = ONE_AT_A_TIME.lock();
     for _ in 0..scaled(100) {
         let semaphore = Shared::<SlowHome>::new(0);
-        // SAFETY: freed once, by whom the only permit has gone to.
+        // SAFETY: freed once, by the thread that got the only permit.
         unsafe { while_the_poster_is_held(semaphore, || semaphore.free()) };
     }
 }

@@ -190,6 +190,7 @@ fn statics_need_no_initialization() {
     assert_eq!((state(&GLOBAL), state(&PRIVATE)), ((0, 0), (0, 0)));
 }
 
+/// Promise 9 (README).
 #[test]
 fn more_than_fits_is_refused() {
     let too_many = "more permits than a semaphore can hold";
@@ -201,7 +202,7 @@ fn more_than_fits_is_refused() {
     assert!(panic_of(|| assert!(semaphore.take_many_timeout(MAX + 1, MOMENT))).contains(too_many));
     assert!(panic_of(|| assert!(semaphore.take_many_deadline(u64::MAX, Instant::now()))).contains(too_many));
     assert!(panic_of(|| semaphore.post_many(MAX + 1)).contains(too_many));
-    assert!(!semaphore.try_take_many(MAX + 1), "never to be had, so not now either");
+    assert!(!semaphore.try_take_many(MAX + 1), "never available, so not now either");
     assert!(semaphore.try_acquire_many(u64::MAX).is_none());
     assert!(panic_of(|| semaphore.post_many(2)).contains(overflow));
     assert_eq!(state(&semaphore), (MAX - 1, 0), "what panicked has done nothing");
@@ -244,7 +245,7 @@ fn waiting_for_more_than_fits_is_refused() {
     assert_eq!(state(&semaphore), (0, 0));
 }
 
-/// Whether counters have 64 bits; single takes are then not counted, for there cannot be too many.
+/// Whether counters have 64 bits; single takes are then not counted, since there cannot be too many.
 const WIDE: bool = cfg!(all(target_has_atomic = "64", not(layby_narrow)));
 
 /// Behind a line as long as can be, what is tried for is so far away that a comparison with it would wrap.

@@ -1,6 +1,6 @@
 //! What other systems test of their semaphores, put to ours with the same meaning. Each test names its model.
 //!
-//! Left out, for there is nothing to put them to: interruption and cancellation (glibc's tst-sem7 to 9, the JDK's
+//! Left out, since there is nothing here to put them to: interruption and cancellation (glibc's tst-sem7 to 9, the JDK's
 //! testInterruptible; a take that gives up by time stands in for them where its effect on the queue is what is tested),
 //! closing (tokio), negative permits (JDK), a maximum of one's own (.NET), processes (glibc's tst-sem3 and 4), merging
 //! and splitting permits (tokio).

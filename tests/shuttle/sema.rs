@@ -1,5 +1,5 @@
-//! Many threads on one semaphore, with takes that give up when the deadlines pass. When all threads are done the books must be
-//! right.
+//! Many threads on one semaphore, with takes that give up when the deadlines pass. When all threads are done the books
+//! must be right.
 
 use crate::schedules::both_ways;
 use layby::{model, sema::Semaphore};
@@ -26,7 +26,7 @@ struct World {
 }
 
 impl World {
-    /// Puts back what it gets, lest those who wait without a deadline get too little.
+    /// Puts back what it gets, so that those without a deadline do not get too little.
     fn take_in_time(&self, n: u64) {
         if self.semaphore.take_many_deadline(n, Instant::now()) {
             self.semaphore.post_many(n);

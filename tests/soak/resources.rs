@@ -1,9 +1,10 @@
 //! What the process has of the system's: memory, threads, files. None may grow from round to round.
 //!
-//! The heap is counted to the byte by an allocator of our own, when no thread of a round is left. What may grow by right is a
-//! block of marker cells here or there: [`HEAP_TOLERANCE`] for the whole run. An element that is lost in every round, 128
-//! bytes, exceeds it after 512 rounds, which is less than five minutes. What does not come from the heap (stacks, the C
-//! library's own) is seen in the resident set, on which the system has its own ideas: [`RESIDENT_TOLERANCE`].
+//! The heap is counted to the byte by an allocator of our own, when no thread of a round is left. What may grow by
+//! right is a block of marker cells here or there: [`HEAP_TOLERANCE`] for the whole run. An element that is lost in
+//! every round, 128 bytes, exceeds it after 512 rounds, which is less than five minutes. What does not come from the
+//! heap (stacks, the C library's own) is seen in the resident set, on which the system has its own ideas:
+//! [`RESIDENT_TOLERANCE`].
 
 #![allow(unsafe_code, reason = "a global allocator")]
 

@@ -199,7 +199,7 @@ fn wake_all_counts_the_elements_it_notified() {
     assert_eq!(table.wake_all_seqcst(neighbour), 1, "a lingering element counts");
 }
 
-/// Promise 11: a table of one's own ends even the spurious wake-ups.
+/// Promise 11 (README): a table of one's own ends even the spurious wake-ups.
 #[test]
 fn tables_do_not_wake_each_others_waiters() {
     counting_backend!(Isolated);

@@ -1,5 +1,5 @@
-//! Promise 4: a condition may itself wait, wake and panic; an `Armed` may be forgotten; the thread's element may be
-//! used elsewhere meanwhile.
+//! Promise 4 (README): a condition may itself wait, wake and panic; an `Armed` may be forgotten; the thread's element
+//! may be used elsewhere meanwhile.
 
 use crate::common::{Form, Rally, Tally, counting_backend, leaked, scaled, watchdog};
 use layby::{Key, WaitTable};
@@ -79,7 +79,7 @@ fn an_inner_arm_ends_the_outer_wait_early() {
     let (outer, inner) = (Key::ticket(table, 1), Key::ticket(table, 2));
     let first = table.arm(outer);
     let second = table.arm(inner);
-    // The thread's element has gone to `inner`: `first` must not wait, for nobody would wake it.
+    // The thread's element has gone to `inner`: `first` must not wait, since nobody would wake it.
     first.wait();
     assert_eq!(table.wake_all(inner), 1, "waiting on the outer one has disturbed the inner one");
     second.wait();

@@ -1,4 +1,4 @@
-//! Promises 2 and 3: a system call only for a sleeper, and no access to an element after its gate is set.
+//! Promises 2 and 3 (README): a system call only for a sleeper, and no access to an element after its gate is set.
 
 #![allow(unsafe_code, reason = "a backend of its own")]
 

@@ -1,5 +1,5 @@
-//! Promise 5: deadlines are absolute, the past and the end of time are deadlines like any other, no timeout is early,
-//! and a wake-up that came is never reported as a timeout. No test here has an upper bound on time.
+//! Promise 5 (README): deadlines are absolute, the past and the end of time are deadlines like any other, no timeout is
+//! early, and a wake-up that came is never reported as a timeout. No test here has an upper bound on time.
 
 #![allow(unsafe_code, reason = "a backend of its own")]
 

@@ -139,7 +139,7 @@ fn the_time_is_that_of_the_whole_wait() {
             eventually(|| waited() >= LONG);
             assert_eq!(door.table.wake_all(&door), 1);
             let after = waited();
-            // A tick of the coarsest clock there is, Windows'.
+            // A tick of the coarsest clock there is, that of Windows.
             assert!((LONG..start.elapsed() + Duration::from_millis(20)).contains(&after), "{after:?}");
         }
         door.open(&door);
@@ -166,9 +166,9 @@ fn the_time_is_not_that_of_an_earlier_wait() {
         });
         let start = second_wait.recv().unwrap();
         let waited = door.asleep(1)[0].waited();
-        // A tick of the coarsest clock there is, Windows'.
+        // A tick of the coarsest clock there is, that of Windows.
         let most = start.elapsed() + Duration::from_millis(20);
-        assert!(waited.is_none_or(|waited| waited <= most), "{waited:?}, but {most:?} at the most");
+        assert!(waited.is_none_or(|waited| waited <= most), "{waited:?}, but at most {most:?}");
         door.open(door);
     });
 }
@@ -212,14 +212,14 @@ fn a_lingering_element_is_no_waiter() {
 #[test]
 fn in_every_form() {
     let _watchdog = watchdog();
-    const FOR_EVER: Duration = Duration::from_secs(1 << 30);
+    const FOREVER: Duration = Duration::from_secs(1 << 30);
     for form in Form::ALL {
         let door = Door::new(1);
         thread::scope(|s| {
             let door = &door;
             let guest = named(s, "guest", move || {
                 while !door.is_open() {
-                    form.wait(door.table, Key::address(door), FOR_EVER, || door.is_open());
+                    form.wait(door.table, Key::address(door), FOREVER, || door.is_open());
                 }
             });
             let waiter = door.asleep(1)[0];
@@ -297,8 +297,8 @@ fn a_report_within_a_report() {
     });
 }
 
-/// Between the first visit and the rest half of them leave and come back with other tickets, and other reports are made: who
-/// stays is there once. They wait by their threads' own elements, which are published again.
+/// Between the first visit and the rest half of them leave and come back with other tickets, and other reports are
+/// made: who stays is there once. They wait by their threads' own elements, which are published again.
 #[test]
 fn who_stays_is_reported_once() {
     const MANY: u64 = 60;
@@ -337,8 +337,8 @@ fn who_stays_is_reported_once() {
     });
 }
 
-/// All are woken for nothing between the first visit and the rest: none of those who are back passes for reported. There are
-/// as many visits as there were threads.
+/// All are woken for nothing between the first visit and the rest: none of those who are back passes for reported.
+/// There are as many visits as there were threads.
 #[test]
 fn who_is_back_is_not_taken_for_reported() {
     const MANY: usize = 32;
@@ -487,7 +487,7 @@ fn a_visitor_may_panic() {
     });
 }
 
-/// An error of the writer's ends the report, and nothing else.
+/// An error of the writer ends the report, and nothing else.
 #[test]
 fn a_writer_may_fail() {
     struct Full;
@@ -555,7 +555,7 @@ mod on_demand {
             .unwrap()
     }
 
-    /// A process that hangs: its `victim` waits for ever. Calls `then` when it sleeps.
+    /// A process that hangs: its `victim` waits forever. Calls `then` when it sleeps.
     fn hang(then: impl FnOnce()) -> ! {
         static NEVER: Semaphore = Semaphore::new(0);
         thread::Builder::new().name("victim".into()).spawn(|| NEVER.take()).unwrap();

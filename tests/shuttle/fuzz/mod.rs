@@ -33,7 +33,8 @@ fn random_bytes(random: &mut Random) -> Vec<u8> {
 }
 
 thread_local! {
-    /// Whether the panics of this thread are of no interest. shuttle runs all threads of a program on the one that calls it.
+    /// Whether the panics of this thread are of no interest. shuttle runs all threads of a program on the one that
+    /// calls it.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 

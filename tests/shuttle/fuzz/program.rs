@@ -76,7 +76,7 @@ pub(crate) struct Program {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Another thread may get its turn at one step of so many.
+    /// Another thread may get its turn once in this number of steps.
     pub(crate) stays: u8,
     pub(crate) choices: Vec<u8>,
 }
@@ -98,7 +98,7 @@ impl Program {
     }
 }
 
-/// The bytes without one of the calls, if there are so many.
+/// The bytes without one of the calls, if there are that many.
 pub(crate) fn without_call(bytes: &[u8], number: usize) -> Option<Vec<u8>> {
     let at = HEAD + 2 * number;
     let calls = *bytes.get(2)? as usize % (MOST_CALLS + 1);

@@ -1,7 +1,7 @@
 //! What the primitives are supposed to do, as simply as it can be said: counters and queues, one step at a time.
 //!
-//! A call takes effect at some moment between its invocation and its return. When that is cannot be seen, so all that may be
-//! the case is followed at once: a set of states. A return that fits none of them cannot be explained.
+//! A call takes effect at some moment between its invocation and its return. When that is cannot be seen, so all that
+//! may be the case is followed at once: a set of states. A return that fits none of them cannot be explained.
 
 use super::program::{Call, FAIR, LINES, Patience, THREADS};
 use std::collections::HashSet;

@@ -253,7 +253,7 @@ impl<'a> Actor<'a> {
 
     fn play(mut self, calls: Vec<Call>) {
         for call in calls {
-            // Everybody in one order, lest two wait for each other.
+            // Everybody in one order, so that no two wait for each other.
             if matches!(call, Call::Lock { .. }) && self.fair_ticket.is_some() {
                 self.perform(RELEASE_FAIR);
             }
