@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Explores every interleaving of the line of tickets (src/line), under sequential consistency. Shares no code with it.
+"""Explores every interleaving of the queue of tickets (src/ticket_queue), under sequential consistency. Shares no code with it.
 
-Blind to: weak memory (tests/loom_line.rs has that), the wrap of the counters, more threads than the cases have.
+Blind to: weak memory (tests/loom/ticket_queue.rs has that), the wrap of the counters, more threads than the cases have.
 
 Shared: T (ticket), G (grant), A (alerts), cells (markers of spans of abandoned tickets). Each line is one atomic step.
 
@@ -26,7 +26,7 @@ settle   S1  G > first: P0 with the number of tickets, conservatively
          S5  load G;  load T;  granted or last: take out a marker with one of the tickets -> S1. Otherwise, or gone: done
 take out     for each cell: a step to look, a step to compare-and-swap (which fails if the cell changed), then A -= 1
 
-There is no close to model: a line has none. An EventCount has; tests/loom_eventcount.rs closes it. What a line does besides,
+There is no close to model: a queue has none. An EventCount has; tests/loom/eventcount.rs closes it. What a queue does besides,
 to spin, to sleep in two stages and to wake the one who is near, moves none of the shared words.
 
 Properties, of every state: no more permits taken than posted, so that a line of one permit excludes; a ticket is drawn behind

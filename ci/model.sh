@@ -11,7 +11,7 @@
 #
 # Takes, on two cores: the loom models 3 to 9 minutes, for each execution maps its stacks anew, which is slow on some virtual
 # machines (more system time than user time); the mutants 5, 1 of them user time, for the rest is watchdogs; shuttle 1; the
-# explorer 15 seconds, the litmus tests 1. Each loom model's bound and time are at the top of its file.
+# explorer 15 seconds, the litmus tests 1.
 #
 # By hand: RUSTFLAGS='--cfg layby_loom' cargo test --release --test 'loom*' -- --nocapture
 # A mutant by hand: ci/mutants.py diff no_flush | git apply, and the same; then git apply -R

@@ -6,7 +6,7 @@ The source knows nothing of its mutants. They are rows of ci/mutants/*.txt, one 
     no_flush | wait_table/pop_stack.rs | detach_all            name | file in src | function
     - true => Head::flagged(PICKED | FLUSH),                   what the source says: whole lines, once in the function
     + true => Head::flagged(PICKED),                           what the mutant says instead; may be nothing
-    = loom_pick::a_picker_of_x_against_a_notifier_of_y         the tests that fail with it, as binary::path::of::test
+    = loom::pick::a_picker_of_x_against_a_notifier_of_y         the tests that fail with it, as binary::path::of::test
 
 A binary is a file of tests/, `lib` (the unit tests), or `litmus` (a test of ci/litmus.py). Lines are compared without their
 indentation; blank lines separate rows; a line that starts with # is a comment.
