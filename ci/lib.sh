@@ -52,7 +52,7 @@ install() {
     # may still do.
     { apt-get update -q || true
       apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"; } >"$BUILD/apt.log" 2>&1 ||
-        { tail -n 5 "$BUILD/apt.log"; skip "not to be had: $*"; }
+        { tail -n 5 "$BUILD/apt.log"; skip "cannot be installed: $*"; }
 }
 
 # Whether Debian's rustc is as new as Cargo.toml asks for.

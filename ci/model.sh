@@ -4,7 +4,7 @@
 #
 #   ci/model.sh                 all of it
 #   ci/model.sh models          the loom models only; each prints its bound, its executions and its seconds
-#   ci/model.sh explorer        the independent explorer of the line's protocol only
+#   ci/model.sh explorer        the independent explorer of the ticket queue's protocol only
 #   ci/model.sh litmus          the litmus tests in the language's memory model only
 #   ci/model.sh shuttle         shuttle only
 #   ci/model.sh mutants [NAME…] all mutants, or those named
@@ -13,7 +13,9 @@
 # machines (more system time than user time); the mutants 5, 1 of them user time, for the rest is watchdogs; shuttle 1; the
 # explorer 15 seconds, the litmus tests 1.
 #
-# By hand: RUSTFLAGS='--cfg layby_loom' cargo test --release --test 'loom*' -- --nocapture
+# Needs: the Rust toolchain; python3 for the explorer, the litmus tests and the mutants, or they are skipped.
+#
+# By hand: RUSTFLAGS='--cfg layby_loom' cargo test --release --test loom -- --nocapture
 # A mutant by hand: ci/mutants.py diff no_flush | git apply, and the same; then git apply -R
 set -eu
 cd "$(dirname "$0")/.."
@@ -39,7 +41,7 @@ in_world() { # loom, shuttle or real; cargo arguments…
 
 run_models() {
     echo "== loom models"
-    in_world loom test --release --test 'loom*' -- --nocapture
+    in_world loom test --release --test loom -- --nocapture
 }
 
 run_python() { # headline, script
@@ -51,20 +53,20 @@ run_python() { # headline, script
     fi
 }
 
-run_explorer() { run_python "explorer of the line's protocol" ci/abandon_model.py; }
+run_explorer() { run_python "explorer of the ticket queue's protocol" ci/abandon_model.py; }
 
 run_litmus() { run_python "litmus tests" ci/litmus.py; }
 
 run_shuttle() {
     echo "== shuttle"
-    in_world shuttle test --release --test 'shuttle*' -- --nocapture
+    in_world shuttle test --release --test shuttle -- --nocapture
 }
 
 # The models that no row of the table names: one that no mutant has ever made fail proves nothing.
 unnamed_models() {
     grep -E '^(loom|shuttle)' "$build/binaries" | while read -r name binary; do
         "$binary" --list --format terse | sed -n "s/^\(.*\): test\$/$name \1/p"
-    done | grep -vE '^loom_litmus |^loom litmus::' | sort -u >"$build/models" # the litmus tests have twins of their own
+    done | grep -v '^loom litmus::' | sort -u >"$build/models" # the litmus tests have twins of their own
     cut -d' ' -f2- "$build/chosen" | sort -u | comm -13 - "$build/models" |
         sed 's/^\(.*\) \(.*\)$/no mutant is named for the model \1::\2/'
 }
@@ -135,7 +137,7 @@ run_mutants() { # names, or none for all
     python3 ci/mutants.py instrument "$build/mutated"
     python3 ci/mutants.py rows "$@" >"$chosen"
     # With all mutants all models are built, so that one without a mutant is noticed.
-    models=$(test $# != 0 || echo 'loom* shuttle*')
+    models=$(test $# != 0 || echo 'loom shuttle')
     named=$(cut -d' ' -f2 "$chosen" | sort -u | if test $# = 0; then grep -vE '^(loom|shuttle)'; else cat; fi)
     # shellcheck disable=SC2086
     (set -f && build_mutants $models $named) >"$build/binaries"
@@ -143,7 +145,7 @@ run_mutants() { # names, or none for all
     checkers='^[^ ]+ (loom|shuttle|litmus)'
     cpus=$(nproc)
     grep -E "$checkers" "$chosen" | at_once "$cpus" | tee "$build/caught"
-    # Of the ordinary tests most hang until their watchdogs bark, so more of them at once. Without a mutant they must pass, though
+    # Of the ordinary tests most hang until their watchdogs fire, so more of them at once. Without a mutant they must pass, though
     # their watchdogs are impatient; of the models we know that already.
     grep -vE "$checkers" "$chosen" | at_once $((4 * cpus)) | tee -a "$build/caught"
     grep -vE "$checkers" "$chosen" | sed 's/^[^ ]*/none/' | sort -u | at_once "$cpus" | grep -v 'NOT CAUGHT.*(0)' >>"$build/disagreements" || true
@@ -162,5 +164,5 @@ models) run_models ;;
 shuttle) run_shuttle ;;
 mutants) run_mutants "$@" ;;
 one-mutant) run_mutant "$@" ;;
-*) echo "what is $what?" >&2; exit 2 ;;
+*) echo "usage: ci/model.sh [models|explorer|litmus|shuttle|mutants [NAME...]]" >&2; exit 2 ;;
 esac

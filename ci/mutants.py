@@ -8,7 +8,7 @@ The source knows nothing of its mutants. They are rows of ci/mutants/*.txt, one 
     + true => Head::flagged(PICKED),                           what the mutant says instead; may be nothing
     = loom::pick::a_picker_of_x_against_a_notifier_of_y         the tests that fail with it, as binary::path::of::test
 
-A binary is a file of tests/, `lib` (the unit tests), or `litmus` (a test of ci/litmus.py). Lines are compared without their
+A binary is a file or directory of tests/, `lib` (the unit tests), or `litmus` (a test of ci/litmus.py). Lines are compared without their
 indentation; blank lines separate rows; a line that starts with # is a comment.
 
   ci/mutants.py check                  do the tables fit the source? are all orders and fences in them? Takes half a second

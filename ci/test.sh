@@ -25,7 +25,7 @@ else
     echo "SKIPPED: one CPU: taskset is not installed"
 fi
 repeat "with counters" cargo test --features counters
-# The counters of targets without 64-bit atomics, where lines and what is made of them differ.
+# The counters of targets without 64-bit atomics, where ticket queues, and what is built on them, differ.
 RUSTFLAGS="${RUSTFLAGS:-} --cfg layby_narrow" repeat "with narrow counters" \
     cargo test --target-dir "$BUILD/narrow" --lib --test sema --test sema_alloc --test paper --test mutex --test fork
 flags="${RUSTFLAGS:-} --cfg layby_park"

@@ -5,7 +5,7 @@
 #   LAYBY_WINDOWS="msvc native park": which of the three parts to run (default all)
 # Needs: Debian 12 and root on a new machine (310 MB of packages: a second rustc with its std sources, MinGW, Wine).
 # Takes, on two cores busy with other work: 110 s; 175 s when the crate has changed; the first time 250 s more, for std.
-# Blind to: the coarse timer of real Windows (Wine's timers are Linux') and whatever else Wine does differently.
+# Blind to: the coarse timer of real Windows (Wine uses Linux's timers) and whatever else Wine does differently.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 parts=" ${LAYBY_WINDOWS:-msvc native park} "

@@ -65,7 +65,7 @@ counters! {
     /// Wake-ups after which the waiter found its condition false. Only in the forms that know the condition, which are
     /// the closure forms and the primitives except the mutex.
     futile_wakes FutileWake,
-    /// Wake-ups by which a semaphore makes the next but one in line ready; not futile, for that is what it waits for.
+    /// Wake-ups by which a semaphore makes the waiter that is now near its turn ready; not futile, for that is what it waits for.
     staged_wakes StagedWake,
     /// Times that a thread stayed awake and got what it waited for before it slept.
     spins_succeeded SpinSucceeded,

@@ -29,7 +29,7 @@ impl Deadline {
     }
 
     /// The earlier of two.
-    pub(crate) fn or_sooner(self, other: Self) -> Self {
+    pub(crate) fn earlier_of(self, other: Self) -> Self {
         Self(self.0.into_iter().chain(other.0).min())
     }
 

@@ -1,5 +1,5 @@
-//! Promise 10 (README), of semaphores: they do not allocate, not to take, not to post, not to give up;
-//! and giving up again and again uses up nothing.
+//! Promise 10 (README), of semaphores: take and post do not allocate; giving up does so only when it runs out of markers,
+//! which are used again.
 
 #![cfg(not(layby_model))]
 #![allow(unsafe_code, reason = "a global allocator")]

@@ -75,7 +75,7 @@ const LOCKED: u32 = 1;
 const WAITERS: u32 = 1 << 1;
 const STARVING: u32 = 1 << 2;
 
-/// For how long a waiter lets itself be overtaken.
+/// For how long a waiter lets itself be overtaken. Arbitrary.
 const PATIENCE: Duration = if IN_A_MODEL { Duration::ZERO } else { Duration::from_millis(1) };
 
 /// How often a thread tries to lock before it sleeps: after the first attempt it pauses, after the others it lets other
@@ -162,7 +162,7 @@ impl<H: Home> RawMutex<H> {
         waiter.spin_to_acquire() || waiter.wait(deadline)
     }
 
-    /// Wakes whoever may take the lock next. The mutex may be gone, so its state cannot be read: both keys are woken.
+    /// Wakes the thread that may take the lock next. The mutex may be gone, so its state cannot be read: both keys are woken.
     #[cold]
     fn wake(this: *const Self) {
         H::table().wake_all(Self::starving_key(this));
@@ -192,17 +192,17 @@ struct Waiter<'a, H: Home> {
     /// Whether this is the starving one.
     starving: bool,
     /// What it leaves in the state when it takes the lock: `WAITERS` once it has waited, for it may be in charge (B1).
-    leaves: u32,
+    waiters_bit: u32,
 }
 
 impl<'a, H: Home> Waiter<'a, H> {
     fn newcomer(mutex: &'a RawMutex<H>) -> Self {
-        Self { mutex, starving: false, leaves: 0 }
+        Self { mutex, starving: false, waiters_bit: 0 }
     }
 
     fn wait(&mut self, deadline: Deadline) -> bool {
         let since = now();
-        self.leaves = WAITERS;
+        self.waiters_bit = WAITERS;
         loop {
             let outcome = H::table().wait_if_at(self.key(), deadline, SpinFirst::No, || self.may_sleep());
             if self.spin_to_acquire() {
@@ -232,7 +232,7 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     /// The state after this waiter has taken the lock; `None` if it cannot.
     fn taken(&self, state: u32) -> Option<u32> {
-        self.is_free(state).then(|| (self.unmarked(state) & !WAITERS) | LOCKED | self.leaves)
+        self.is_free(state).then(|| (self.unmarked(state) & !WAITERS) | LOCKED | self.waiters_bit)
     }
 
     /// Takes the lock if it is free for this waiter.

@@ -6,7 +6,7 @@ use crate::spin_policy;
 /// The paper's Ticket-Semaphore: all waiters spin on one word.
 ///
 /// Nothing is faster for two threads that hand a permit back and forth on CPUs of their own. With more, every post makes
-/// every waiter fetch the word again. Waiters yield when there are more of them than CPUs.
+/// every waiter fetch the word again. Waiters yield when the process has at least as many spinners as CPUs.
 ///
 /// ```
 /// use layby::paper::{RawSemaphore, TicketSemaphore};

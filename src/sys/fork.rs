@@ -3,7 +3,7 @@
 //! Those chains hold elements on stacks that the child's C library hands out again to new threads, so the child must
 //! never walk them. A generation counts the forks on the way from the first process to this one; a table that finds
 //! itself of an older generation empties itself before its next use, and an element that was published in an older one
-//! knows that it is on no chain any more. The same goes for the markers of abandoned tickets: the line that one names may
+//! knows that it is on no chain any more. The same goes for the markers of abandoned tickets: the queue that one names may
 //! have lived on such a stack.
 
 use crate::sync::{atomic::Ordering, hint, unchecked_atomic::AtomicU32};
@@ -97,7 +97,7 @@ impl Birth {
         self == Self::now()
     }
 
-    /// The same for everything that was made in one process, and another in its child.
+    /// Equal for everything made in one process, different in its child.
     #[inline]
     pub(crate) fn number(self) -> u32 {
         self.0
@@ -124,7 +124,7 @@ fn current_word() -> u32 {
 }
 
 impl Generation {
-    /// For a place that exists since before any fork.
+    /// For a place that has existed since before any fork.
     #[cfg(not(layby_model))]
     pub(crate) const fn new() -> Self {
         Self(AtomicU32::new(0))
@@ -163,7 +163,7 @@ impl Generation {
         let claimed = self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed);
         if claimed.is_ok() {
             empty();
-            // Ordering: release; matches the acquire in `is_current`: whoever sees the new generation sees it empty.
+            // Ordering: release; matches the acquire in `is_current`: a thread that sees the new generation sees it empty.
             self.0.store(current, Ordering::Release);
         }
     }

@@ -8,7 +8,7 @@
 //! | `Futex` | Linux's private futexes | yes |
 //! | `WaitOnAddress` | Windows 8 and later | yes |
 //! | [`Park`] | `parking_lot_core`, every other platform | only while nobody sleeps: a wake takes a bucket's lock |
-//! | [`Spin`] | none: looks again and again | yes |
+//! | [`Spin`] | none: polls | yes |
 
 #![allow(unsafe_code)]
 
@@ -66,13 +66,13 @@ pub type Native = Park;
 ///   It never says why it returned, so it can never call an early return a timeout.
 /// - **Deadlines end waits.** `wait` returns after the deadline has passed, possibly late.
 /// - **The address is only a name.** `wake` does not read or write through its pointer. The word may be
-///   gone, and something else may live there; whoever sleeps on that something wakes early, which is allowed.
+///   gone, and something else may live there; a thread that sleeps on that wakes early, which is allowed.
 ///
 /// A backend that returns early makes its users spin, and one that does not wake makes them hang; neither is undefined
 /// behaviour.
 ///
 /// # Safety
-/// Whoever waits lends its element, often on its stack, to other threads until the word says otherwise. So:
+/// A waiting thread lends its element, often on its stack, to other threads until the word says otherwise. So:
 ///
 /// - `wait` does not write to the word.
 /// - No function unwinds.

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 /// Looks at its own word again and again, with a PAUSE between; one thread a word, so the spinning is local.
 ///
-/// It uses a CPU for as long as it waits. When there are more spinners than CPUs it yields between looks, so that the
-/// notifier gets its turn.
+/// It uses a CPU for as long as it waits. When there are at least as many spinners as CPUs it yields between polls, so
+/// that the notifier gets its turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Spin;
 
@@ -16,7 +16,7 @@ unsafe impl Backend for Spin {
     const NAME: &'static str = "spin";
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
-        spinners::spin_until(|| {
+        spinners::spin_forever_until(|| {
             // Ordering: relaxed; the caller looks again with the order it needs.
             word.load(Ordering::Relaxed) != expected || deadline.is_some_and(deadline_has_passed)
         });

@@ -52,7 +52,8 @@ impl Spinners {
     }
 
     fn fill_the_machine(&self) -> bool {
-        self.0.load(Ordering::Relaxed) & NUMBER >= cpus::count()
+        let seen = self.0.load(Ordering::Relaxed);
+        seen & !NUMBER == nobody() && seen & NUMBER >= cpus::count()
     }
 }
 
@@ -94,7 +95,7 @@ impl Spinner {
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        // A fork may have come between, in a condition that was polled here: the child does not count us.
+        // A signal handler may have forked meanwhile: the child does not count us.
         if self.born.is_of_this_process() {
             SPINNERS.remove();
         }
@@ -102,7 +103,7 @@ impl Drop for Spinner {
 }
 
 /// Spins until `ready`, without ever sleeping; yields when the spinners fill the machine.
-pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) {
+pub(crate) fn spin_forever_until(mut ready: impl FnMut() -> bool) {
     let spinner = Spinner::join();
     loop {
         for _ in 0..POLLS_PER_CHECK {

@@ -49,7 +49,7 @@ mod tests {
         Duration::new(at.tv_sec.try_into().unwrap(), at.tv_nsec.try_into().unwrap())
     }
 
-    /// Whoever has the kernel wake it too early does not sleep in the time that is left, but asks again and again.
+    /// A thread that has the kernel wake it too early does not sleep in the time that is left, but asks again and again.
     #[test]
     fn the_kernel_is_told_the_very_deadline() {
         for nanos in [0, 1, 500_000_000, 999_999_999] {

@@ -159,7 +159,7 @@ impl<'a, H: Home> Abandoned<'a, H> {
     }
 
     fn publish(&self, span: Span) {
-        // Before the marker, so that whoever takes it out has an alert to lower.
+        // Before the marker, so that the thread that takes it out has an alert to lower.
         H::table().raise_alert();
         self.shard().publish(self.address(), span);
     }

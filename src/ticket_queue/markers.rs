@@ -120,7 +120,7 @@ impl Cell {
 
     /// The marker, if there is one of this queue, and the state in which it was seen.
     fn peek(&self, queue: usize) -> Option<(usize, Span)> {
-        // Ordering: SeqCst; the look of pairs M1 and M2 in `abandoned`. Acquires the fields.
+        // Ordering: SeqCst; the search of pairs M1 and M2 in `abandoned`. Acquires the fields.
         let seen = self.state.load(Ordering::SeqCst);
         let is_ours = seen & STATE == FULL && self.queue.load(Ordering::Relaxed) == queue && generation().is_current();
         if !is_ours {
@@ -149,8 +149,8 @@ struct Block {
     /// If several threads make one at the same time, one of them wins. Not std's `OnceLock`, where the others wait for it: a
     /// child that was forked meanwhile would wait forever.
     more: OnceBox<Block>,
-    /// Not 0 once there is more. Whether a look goes on to the next block is part of the look of pairs M1 and M2, and
-    /// must be in one order with the looker's change; the `OnceBox`'s own acquire is not.
+    /// Not 0 once there is more. Whether a look goes on to the next block is part of the search of pairs M1 and M2, and
+    /// must be in one order with the searcher's change; the `OnceBox`'s own acquire is not.
     has_more: AtomicUsize,
 }
 

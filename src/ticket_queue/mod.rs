@@ -32,7 +32,7 @@
 //! taken out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
 //!
 //! A limit: a marker names its queue by the address. If the queue was freed, and another made in its place, and that one has
-//! a marker with the ticket that we granted, all while our call returns, we take that marker. We see that the ticket is not
+//! a marker with the ticket that we granted, all before our call returns, we take that marker. We see that the ticket is not
 //! granted there and settle it as its abandoner would; but if that queue too is freed at that very moment, we touch it when
 //! it is gone. `ci/abandon_model.py` has what such a stale post would do without the check.
 
@@ -128,7 +128,7 @@ impl<H: Home> TicketQueue<H> {
         if NARROW {
             self.counts.check_room_to_grant(1);
         }
-        // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the looks of
+        // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the peeks of
         // `after_grant`.
         let ticket = self.counts.grant.fetch_add(1, Ordering::SeqCst);
         fence_before_peek_seqcst();

@@ -46,7 +46,7 @@ pub(super) fn wait<H: Home>(counts: &Counts, ticket: Word, deadline: Deadline) -
     if place.starts_on_grant() && stay_awake() {
         return true;
     }
-    // Far: asleep, after a while awake on its element if it has not been on `grant`.
+    // Far: asleep; if there is a CPU for each before it, after a while awake on its element.
     let spin_first = if place.has_a_cpu_each() { SpinFirst::WhileQueued } else { SpinFirst::No };
     if !place.is_near() && !sleep_until(&|| place.is_near(), spin_first) {
         return false;

@@ -78,7 +78,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// For a table that exists since before any fork.
+    /// For a table that has existed since before any fork.
     #[cfg(not(layby_model))]
     pub(super) const fn new() -> Self {
         Self { generation: Generation::new(), alerts: AtomicUsize::new(0) }

@@ -4,8 +4,8 @@
 //!
 //! | gate | the owner | the element |
 //! |---|---|---|
-//! | `WAITING` | runs: it publishes, checks its condition, spins, or has left the element lingering | on a chain, or about to be |
-//! | `SLEEPING` | sleeps, or is on its way to or from sleep | on a chain |
+//! | `WAITING` | runs: it publishes, checks its condition, spins, or has left the element lingering | on a chain or in somebody's hands, or about to be |
+//! | `SLEEPING` | sleeps, or is on its way to or from sleep | on a chain, or in somebody's hands |
 //! | `NOTIFIED` | may go | its owner's alone |
 //!
 //! | transition | by | how |
@@ -62,7 +62,8 @@ pub(super) struct Element {
 }
 
 // SAFETY: `label` is written only by the owner while the element is on no chain, and read only by a thread that has the
-// element in its hands; pushing releases the one and detaching acquires the other. The rest is atomic.
+// element in its hands. Pushing releases the write and detaching acquires it; setting the gate, or putting back, releases
+// the reads, and the owner acquires them before it writes again. The rest is atomic.
 unsafe impl Sync for Element {}
 
 impl Element {
@@ -115,7 +116,7 @@ impl Element {
     /// Waits until notified (`true`) or until the deadline has passed (`false`); before it sleeps
     /// it spins as `spin` says.
     ///
-    /// Only the owner calls it, and only while the element is on a chain or in somebody's hands.
+    /// Only the owner calls it, and only once the element is published.
     pub(super) fn wait<B: Backend>(&self, deadline: Deadline, spin: SpinFirst) -> bool {
         if spin_policy::spin_until(spin, deadline, || self.is_notified()) {
             return true;

@@ -116,14 +116,16 @@ pub fn location_wait_deadline(key: impl Into<Key>, deadline: Instant) -> WaitOut
 /// [`WaitTable::wake_all`].
 #[inline]
 pub fn location_wake_all(key: impl Into<Key>) -> usize {
-    global().wake_all_by(key.into(), fence_before_peek, Global::is_occupied)
+    fence_before_peek();
+    wake_if_occupied(key.into().hash())
 }
 
 /// Like [`location_wake_all`], but without its fence, for callers that changed the condition by a `SeqCst` store or
 /// read-modify-write. See [`WaitTable::wake_all_seqcst`].
 #[inline]
 pub fn location_wake_all_seqcst(key: impl Into<Key>) -> usize {
-    global().wake_all_by(key.into(), fence_before_peek_seqcst, Global::is_occupied)
+    fence_before_peek_seqcst();
+    wake_if_occupied(key.into().hash())
 }
 
 /// Waits until `condition` holds. See [`WaitTable::wait_until`].
@@ -167,4 +169,10 @@ pub fn wait_until_timeout(key: impl Into<Key>, timeout: Duration, condition: imp
 /// Arms the calling thread for `key`: check the condition, then [wait](Armed::wait). See [`Armed`].
 pub fn arm(key: impl Into<Key>) -> Armed {
     global().arm(key)
+}
+
+/// The table's own peek and wake, with the home's faster peek.
+#[inline(always)]
+fn wake_if_occupied(hash: u32) -> usize {
+    if Global::is_occupied(hash) { global().wake_if_current(hash) } else { 0 }
 }

@@ -20,7 +20,7 @@
 //! condition? no
 //!                                     condition = true
 //!                                     slot empty? yes: nobody to wake
-//! arm: publish, and never mind
+//! arm: publish; Armed is dropped
 //! location_wait: is published, sleep  (forever)
 //! ```
 
@@ -30,7 +30,7 @@ use super::{
     Key, WaitOutcome, WaitTable,
     element::{Element, Label},
     pop_stack::Slot,
-    publication::{Published, with_published, withdraw},
+    publication::{with_published, withdraw},
     trace::Stamp,
 };
 use crate::counters::{self, Event};
@@ -186,10 +186,11 @@ impl<B: Backend> WaitTable<B> {
 
     /// Waits for a short time by an element on the stack.
     fn poll(&self, key: Key, deadline: Deadline) -> WaitOutcome {
-        let until = deadline.or_sooner(Deadline::after(POLL));
+        let until = deadline.earlier_of(Deadline::after(POLL));
         let label = Label { key, selectable: false };
-        let wait = |element: &Published<'_, B>| element.wait(until, SpinFirst::Briefly);
-        let ((), notified) = with_published(self.enter(key), label, Stamp::NONE, wait);
+        let ((), notified) = with_published::<B, _>(self.enter(key), label, Stamp::NONE, |element| {
+            element.wait(until, SpinFirst::Briefly);
+        });
         if !notified && deadline.has_passed() { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 }

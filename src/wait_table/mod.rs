@@ -50,7 +50,7 @@
 //! - **I6.** An element of the forms that return with it still published lives in a thread-local, and lingers only on
 //!   slots that are never freed.
 //!
-//! No wake-up is lost: by the argument above the notifier finds the slot not empty if the waiter is to sleep. By I1 the
+//! No wake-up is lost: by the argument above the notifier finds the slot not empty if the waiter goes to sleep. By I1 the
 //! waiter's element is then on the chain, which the notifier detaches and notifies; or in the hands of a notifier, which
 //! sets its gate, whereupon the waiter checks again, after publishing again; or in a picker's hands, with I5 the same.
 //!
@@ -65,8 +65,9 @@
 //! 1. `WaitTable::wait_until_at` (`table.rs`) evaluates the condition: false. Has the deadline passed? No.
 //! 2. `WaitTable::enter` makes the table fit for publishing, which matters after a fork (`bank.rs`, `sys/fork.rs`), and
 //!    finds the slot by the key's hash (`key.rs`).
-//! 3. `with_published` (`publication.rs`) makes an element on this stack frame (`element.rs`) that says who waits for what
-//!    (`trace.rs`), and `Slot::push` (`pop_stack.rs`) puts it on top of the slot's chain: published.
+//! 3. `with_published` (`publication.rs`) makes an element on this stack frame (`element.rs`), with a label that says what
+//!    it waits for and a trace that says who waits (`trace.rs`); `Slot::push` (`pop_stack.rs`) puts it on top of the slot's
+//!    chain: published.
 //! 4. Fence A: `fence_after_publish` (`sync/mod.rs`).
 //! 5. The condition once more: still false.
 //! 6. `Element::wait` (`element.rs`) polls its own gate for a while (`spin_policy.rs`), then sets it to `SLEEPING`.
@@ -74,6 +75,7 @@
 //! 8. The gate says `NOTIFIED`: the notifier has let go of the element. (At the deadline instead: `SLEEPING` back to
 //!    `WAITING`, and the caller's condition decides a last time.)
 //! 9. The end of `with_published` withdraws the element (`withdraw`): it is off its chain already, nothing to do.
+//!    After a timeout it is picked off.
 //! 10. Back to 1: the condition holds, or the wake-up was for nothing.
 //!
 //! # A wake, step by step
@@ -81,17 +83,18 @@
 //! [`location_wake_all`], the condition having been made true:
 //!
 //! 1. Fence B: `fence_before_peek` (`sync/mod.rs`).
-//! 2. The peek, `Slot::is_occupied` (`pop_stack.rs`): one load. Most often the slot is empty, and that was all.
+//! 2. The peek, `Global::is_occupied` (`global.rs`), which is `Slot::is_occupied` (`pop_stack.rs`): one load. Most often the
+//!    slot is empty, and that was all.
 //! 3. `WaitTable::wake_if_current` (`table.rs`): are the elements this process's own? After a fork they may not be.
 //! 4. `wake_chain` (`wake.rs`) detaches the whole chain by one compare-and-swap (`Slot::detach_all`).
 //! 5. For each element: read the link to the next, then `Element::notify` (`element.rs`) swaps the gate to `NOTIFIED`. From
 //!    then on the element is its owner's; the gate's address is only a name.
 //! 6. The gate said `SLEEPING`: `Backend::wake` (`sys/futex.rs`). It said `WAITING`: no system call.
 //!
-//! A wake that has to choose ([`WaitTable::wake_one`], or a withdrawal in step 9 that finds its element still there) *picks*:
-//! it takes the chain with the slot marked `PICKED`, takes its elements out, and puts the others back.
+//! A wake that has to choose ([`WaitTable::wake_one`]), a withdrawal in step 9 that finds its element still there, and a
+//! report *pick*: they take the chain and mark the slot `PICKED`, take out the elements they want, and put the others back.
 //!
-//! # The words of the house
+//! # Glossary
 //!
 //! | word | meaning |
 //! |---|---|

@@ -114,13 +114,14 @@ impl Slot {
     pub(super) unsafe fn push(&self, element: &Element) {
         // Ordering: relaxed; what we read is not followed, only linked.
         let mut seen = Head(self.head.load(Ordering::Relaxed));
-        // Ordering: release; matches the acquire in `detach_all` and `try_pick`: the element's fields are visible to
-        // whoever takes it, those of the elements below too (a read-modify-write continues their release sequence).
-        // That a notifier without a fence of its own sees the element is fence A's work, which follows (ci/litmus.py).
         loop {
             // Ordering: relaxed; released by the compare-and-swap.
             element.succ.store(seen.top(), Ordering::Relaxed);
             let ours = seen.with_top(element);
+            // Ordering: release; matches the acquire in `detach_all` and `try_pick`: the element's fields are visible to the
+            // thread that takes it, and so are those of the elements below (a read-modify-write continues their release
+            // sequence). That a notifier without a fence of its own sees the element is fence A's work, which follows
+            // (ci/litmus.py).
             match self.head.compare_exchange_weak(seen.0, ours.0, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => seen = Head(now),
@@ -136,8 +137,8 @@ impl Slot {
             if seen == left {
                 return Chain::EMPTY;
             }
-            // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: that whoever is
-            // woken sees the notifier's change is the business of fences A and B, also when a picker does the waking.
+            // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: that a woken
+            // thread sees the notifier's change is the business of fences A and B, also when a picker does the waking.
             match self.head.compare_exchange_weak(seen.0, left.0, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(taken) => return Chain { top: Head(taken).top() },
                 Err(now) => seen = Head(now),
@@ -155,8 +156,8 @@ impl Slot {
             if seen == Head::EMPTY {
                 return Pick::Empty;
             }
-            // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: the flag says all.
             let picked = Head::flagged(PICKED);
+            // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: the flag says all.
             match self.head.compare_exchange_weak(seen.0, picked.0, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(taken) => return Pick::Got(Picked { slot: self, chain: Chain { top: Head(taken).top() } }),
                 Err(now) => seen = Head(now),
@@ -164,12 +165,12 @@ impl Slot {
         }
     }
 
-    /// Tries to pick up to `attempts` times, while another picker is at work; calls `pause` after each that failed, with its
-    /// number.
-    pub(super) fn pick_patiently(&self, attempts: u32, pause: impl Fn(u32)) -> Pick<'_> {
+    /// Tries to pick up to `attempts` times while another picker is at work; after each attempt that failed, `try_again`
+    /// pauses, and says whether to go on.
+    pub(super) fn pick_patiently(&self, attempts: u32, try_again: impl Fn(u32) -> bool) -> Pick<'_> {
         for attempt in 0..attempts {
             match self.try_pick() {
-                Pick::Busy => pause(attempt),
+                Pick::Busy if try_again(attempt) => {}
                 found => return found,
             }
         }
@@ -249,7 +250,7 @@ impl Picked<'_> {
                 return;
             }
             let (left, order) = if seen.top().is_null() {
-                // Ordering: release; our changes of the links are visible to whoever takes the chain next.
+                // Ordering: release; our changes of the links are visible to the thread that takes the chain next.
                 (Head(self.chain.top), Ordering::Release)
             } else {
                 // Ordering: acquire; matches the release in `push`.
@@ -257,7 +258,7 @@ impl Picked<'_> {
             };
             if head.compare_exchange_weak(seen.0, left.0, order, Ordering::Relaxed).is_ok() {
                 if seen.top().is_null() {
-                    self.chain.release();
+                    self.chain.forget();
                     return;
                 }
                 let (newcomers, held) = (Chain { top: seen.top() }, self.chain.take());
@@ -286,8 +287,8 @@ impl Chain {
         core::mem::replace(self, Self::EMPTY)
     }
 
-    /// The elements have gone elsewhere.
-    fn release(&mut self) {
+    /// The elements are somebody else's now.
+    fn forget(&mut self) {
         self.top = ptr::null_mut();
     }
 
@@ -335,7 +336,7 @@ impl Chain {
         let Some(last) = self.iter().last() else { return older };
         // Ordering: relaxed; released when the chain is put back.
         last.succ.store(older.top, Ordering::Relaxed);
-        older.release();
+        older.forget();
         self.take()
     }
 }

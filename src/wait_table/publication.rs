@@ -94,13 +94,17 @@ impl<B: Backend> Drop for Published<'_, B> {
 /// | notified already | done |
 /// | on the chain | it is picked, and the others are put back undisturbed |
 /// | in a notifier's hands | the gate will be set soon: wait for it |
-/// | in a picker's hands | try again; if that takes too long, ask for a flush, and wait for the gate |
+/// | in a picker's hands | try again until notified; if that takes too long, ask for a flush, and wait for the gate |
 /// | a parent process's | done: its chain is not ours |
 pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, born: Birth) {
     if !born.is_of_this_process() || element.is_notified() {
         return;
     }
-    let taken = match slot.pick_patiently(PICK_ATTEMPTS, |_| hint::spin_loop()) {
+    let try_again = |_| {
+        hint::spin_loop();
+        !element.is_notified()
+    };
+    let taken = match slot.pick_patiently(PICK_ATTEMPTS, try_again) {
         Pick::Got(mut picked) => {
             let taken = picked.take(element);
             picked.put_back::<B>();
@@ -108,7 +112,9 @@ pub(super) fn withdraw<B: Backend>(slot: &Slot, element: &Element, born: Birth) 
         }
         Pick::Empty => false,
         Pick::Busy => {
-            wake_chain::<B>(slot);
+            if !element.is_notified() {
+                wake_chain::<B>(slot);
+            }
             false
         }
     };

@@ -134,7 +134,7 @@ impl<B: Backend> WaitTable<B> {
                 return condition();
             }
             let (held, notified) = with_published::<B, _>(self.enter(key), label, since, |element| {
-                // The ratification: an element that is not yet seen by a notifier sees the notifier's change here.
+                // The ratification: if no notifier has seen the element yet, we see the notifier's change here.
                 let held = condition();
                 if !held {
                     element.wait(deadline, spin);
@@ -199,14 +199,16 @@ impl<B: Backend> WaitTable<B> {
     /// [`Park`](crate::sys::Park), if somebody sleeps).
     #[inline]
     pub fn wake_all(&self, key: impl Into<Key>) -> usize {
-        self.wake_all_by(key.into(), fence_before_peek, |hash| self.is_occupied(hash))
+        fence_before_peek();
+        self.wake_if_occupied(key.into().hash())
     }
 
     /// Like [`wake_all`](Self::wake_all), but without its fence, for callers that changed the condition by a `SeqCst` store or
     /// read-modify-write. With a weaker change a wake-up can be lost.
     #[inline]
     pub fn wake_all_seqcst(&self, key: impl Into<Key>) -> usize {
-        self.wake_all_by(key.into(), fence_before_peek_seqcst, |hash| self.is_occupied(hash))
+        fence_before_peek_seqcst();
+        self.wake_if_occupied(key.into().hash())
     }
 
     /// Wakes every thread that waits on the [key](Key::ticket) of one of `tickets` at `location`; returns how many
@@ -238,15 +240,8 @@ impl<B: Backend> WaitTable<B> {
         slots.filter(|(_, slot)| slot.is_occupied() && self.state.is_current())
     }
 
-    /// Every wake of a key in all its forms: the fence, then the peek, then, if the slot is occupied, the wake. A
-    /// [`Home`](super::Home) may have a faster peek than its table.
-    #[inline(always)]
-    pub(crate) fn wake_all_by(&self, key: Key, fence: impl FnOnce(), is_occupied: impl FnOnce(u32) -> bool) -> usize {
-        let hash = key.hash();
-        fence();
-        if is_occupied(hash) { self.wake_if_current(hash) } else { 0 }
-    }
-
+    /// The peek, and the wake if the slot is occupied. The caller has put fence B, or a `SeqCst` change of the condition,
+    /// before it.
     #[inline(always)]
     fn wake_if_occupied(&self, hash: u32) -> usize {
         if self.is_occupied(hash) { self.wake_if_current(hash) } else { 0 }
@@ -266,7 +261,7 @@ impl<B: Backend> WaitTable<B> {
 
     /// Sends every post of this table's ticket queues to its slow path, until the alert is lowered.
     pub(crate) fn raise_alert(&self) {
-        // First, or a child's first wait would forget this one with its parent's.
+        // Enter first: otherwise the child's first wait would clear this alert with its parent's.
         self.state.enter(self.bank.slots());
         self.state.raise_alert();
     }
@@ -277,7 +272,7 @@ impl<B: Backend> WaitTable<B> {
 
     #[cold]
     #[inline(never)]
-    fn wake_if_current(&self, hash: u32) -> usize {
+    pub(super) fn wake_if_current(&self, hash: u32) -> usize {
         if self.state.is_current() { wake_chain::<B>(self.slot(hash)) } else { 0 }
     }
 

@@ -296,14 +296,22 @@ impl<B: Backend> WaitTable<B> {
     }
 }
 
+fn pause_and_try_again(attempt: u32) -> bool {
+    if attempt < ATTEMPTS_WITHOUT_YIELD {
+        hint::spin_loop()
+    } else {
+        thread::yield_now()
+    }
+    true
+}
+
 /// Shows every waiter of a slot to `see`, not in hand any more; `false` if the slot was busy.
 fn sight<B: Backend>(slot: &Slot, mut see: impl FnMut(Sighting)) -> bool {
     let mut seen = 0;
     let mut rounds_left = None;
     loop {
         let mut batch = [None; BATCH];
-        let pause = |attempt| if attempt < ATTEMPTS_WITHOUT_YIELD { hint::spin_loop() } else { thread::yield_now() };
-        let picked = match slot.pick_patiently(ATTEMPTS, pause) {
+        let picked = match slot.pick_patiently(ATTEMPTS, pause_and_try_again) {
             Pick::Got(picked) => picked,
             Pick::Empty => return true,
             Pick::Busy => return false,

@@ -31,12 +31,17 @@ pub(super) fn wake_those<B: Backend>(slot: &Slot, wanted: impl Fn(Key) -> bool) 
     wake_chosen::<B>(slot, |picked| picked.take_those(&wanted))
 }
 
+fn spin_and_try_again(_attempt: u32) -> bool {
+    hint::spin_loop();
+    true
+}
+
 /// Notifies the elements that `choose` takes.
 fn wake_chosen<B: Backend>(slot: &Slot, choose: impl FnOnce(&mut Picked<'_>) -> Chain) -> usize {
-    match slot.pick_patiently(PICK_ATTEMPTS, |_| hint::spin_loop()) {
+    match slot.pick_patiently(PICK_ATTEMPTS, spin_and_try_again) {
         Pick::Got(mut picked) => {
             let chosen = choose(&mut picked);
-            // Back first: what is in hand is out of reach of its own notifiers, so keep that short.
+            // Put back first: what is in hand is out of reach of its own notifiers, so keep that short.
             picked.put_back::<B>();
             chosen.notify_all::<B>()
         }

@@ -1,4 +1,4 @@
-//! Wait against wake: the fence pair, the ratification, the gate.
+//! Promise 1 (README). Wait against wake: the fence pair, the ratification, the gate.
 
 use crate::explore::ALL;
 use crate::world::{explore, is_set, set};

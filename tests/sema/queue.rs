@@ -1,4 +1,4 @@
-//! The order in which takers are admitted, with a queue of threads whose order is known, and what those do to it who
+//! Promises 6 and 7 (README): the order in which takers are admitted, with a queue of threads whose order is known, and what those do to it who
 //! give up, take many, or try.
 
 use crate::common::{

@@ -1,4 +1,4 @@
-//! Promise 6 (README), at random: takes of one and of many, with and without time, and posts of one and of many, on more
+//! Promises 6 and 7 (README), at random: takes of one and of many, with and without time, and posts of one and of many, on more
 //! threads than CPUs. After each round the books are checked, and the semaphore is moved.
 //!
 //! A few seconds by default; `LAYBY_SOAK_SECONDS` says how many for a long run, `LAYBY_SEED` repeats a failed one.

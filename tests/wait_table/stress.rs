@@ -1,4 +1,4 @@
-//! Random waits, wake-ups and timeouts, with many more threads than CPUs and hardly any slots; the books must balance.
+//! Promise 1 (README): random waits, wake-ups and timeouts, with many more threads than CPUs and hardly any slots; the books must balance.
 //!
 //! Every token that is put is taken, and takers that are in a wait without a timeout when their token comes depend on
 //! its wake-up: a lost one stops the test. Stress on real backends proves nothing by passing.

@@ -34,7 +34,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
-    /// Only these contenders; `fifo`, `barging`, `layby` and `peers` stand for all of that kind [default: all]
+    /// Only these contenders; `fifo`, `barging`, `ours` and `peers` stand for all of that kind [default: all]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub contenders: Vec<String>,
 
@@ -151,7 +151,7 @@ fn choose(names: &[String]) -> Result<Vec<&'static Contender>, String> {
     let is_called = |contender: &Contender, name: &str| match name {
         "fifo" => contender.class == Class::Fifo,
         "barging" => contender.class == Class::Barging,
-        "layby" => contender.ours,
+        "ours" => contender.ours,
         "peers" => !contender.ours,
         _ => contender.name == name,
     };
