@@ -40,7 +40,7 @@
 //!   release.
 //!
 //! A release of a lock with `WAITERS` wakes a waiter that sleeps; or, if it finds none on the chain, those who are about
-//! to sleep have yet to look at the word after publishing, by the argument of [`crate::wait_table`]. Either way
+//! to sleep have yet to read the word after publishing, by the argument of [`crate::wait_table`]. Either way
 //! somebody is in charge (B1). A waiter that wakes up by its deadline was not woken by a release, so it was never in charge.
 //!
 //! # Who may be overtaken, and for how long

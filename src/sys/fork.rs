@@ -230,11 +230,11 @@ mod tests {
         let enter_all = || {
             for (both, (generation, begun, emptied)) in (1..).map(|nth| 2 * nth).zip(&places) {
                 arrived.fetch_add(1, Ordering::Relaxed);
-                for look in 0.. {
+                for attempt in 0.. {
                     if arrived.load(Ordering::Relaxed) >= both {
                         break;
                     }
-                    if look > 1000 { std::thread::yield_now() } else { hint::spin_loop() }
+                    if attempt > 1000 { std::thread::yield_now() } else { hint::spin_loop() }
                 }
                 generation.enter(|| {
                     begun.fetch_add(1, Ordering::Relaxed);

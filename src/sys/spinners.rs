@@ -5,7 +5,7 @@ use crate::counters::{self, Event};
 use crate::sync::{IN_A_MODEL, advice::AtomicUsize, atomic::Ordering, hint, thread};
 use core::cell::Cell;
 
-/// How often a spinner polls before it looks around for others. Arbitrary: enough to make that, or a look at the clock, a
+/// How often a spinner polls before it counts the others. Arbitrary: enough to make that, or reading the clock, a
 /// small part of its time.
 pub(crate) const POLLS_PER_CHECK: u32 = 16;
 
@@ -59,10 +59,10 @@ impl Spinners {
 
 /// A thread's place among the spinners, given up on drop.
 ///
-/// A spinner looks at the count when it joins, and after that only while it finds the machine full. If all kept looking, each
+/// A spinner reads the count when it joins, and after that only while it finds the machine full. If all kept reading, each
 /// thread that comes or goes would have every spinner fetch the count's cache line anew (see `sim/README.md`).
 pub(crate) struct Spinner {
-    /// Whether there were as many spinners as CPUs, this one included, when it last looked. Of those who have not seen that,
+    /// Whether there were as many spinners as CPUs, this one included, when it last read the count. Of those that have not seen that,
     /// there are fewer than CPUs: the last of them to join has counted the others.
     was_full: Cell<bool>,
     born: Birth,

@@ -46,8 +46,8 @@
 //! - **L3.** Permits go in the order of tickets: `grant` only grows, and S2 lowers `ticket` only over tickets that nobody
 //!   holds.
 //! - **L4.** When no thread is inside any call there is no marker, and `ticket <= grant`. Take the last abandoned ticket
-//!   `t`: no thread waits, so by L1 it is last in line or granted. Whoever published its marker looked at both (S5) after
-//!   publishing, and whoever changed either since then looked for the marker (P2, S2); by M1 and M2 one of them found it.
+//!   `t`: no thread waits, so by L1 it is last in line or granted. The thread that published its marker checked both (S5)
+//!   after publishing, and any thread that changed either since then searched for the marker (P2, S2); by M1 and M2 one of them found it.
 //!
 //! S2 need not load `grant` first: if a permit comes for `first` just before the compare-and-swap, it stays in the
 //! semaphore as an available one, and the next thread to draw a ticket gets `first` and finds it granted.

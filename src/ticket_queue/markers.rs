@@ -149,7 +149,7 @@ struct Block {
     /// If several threads make one at the same time, one of them wins. Not std's `OnceLock`, where the others wait for it: a
     /// child that was forked meanwhile would wait forever.
     more: OnceBox<Block>,
-    /// Not 0 once there is more. Whether a look goes on to the next block is part of the search of pairs M1 and M2, and
+    /// Not 0 once there is more. Whether a search goes on to the next block is part of the search of pairs M1 and M2, and
     /// must be in one order with the searcher's change; the `OnceBox`'s own acquire is not.
     has_more: AtomicUsize,
 }
@@ -172,7 +172,7 @@ impl Block {
 
     /// The next block, if there is one.
     fn next(&self) -> Option<&Self> {
-        // Ordering: SeqCst, like the look at a cell. Acquires `more`.
+        // Ordering: SeqCst, like the load of a cell's state. Acquires `more`.
         if self.has_more.load(Ordering::SeqCst) != 0 { self.more.get() } else { None }
     }
 

@@ -20,14 +20,14 @@
 //!   sees the permit, or post sees that somebody holds the ticket and goes on to wake it. So a post that finds no holder
 //!   need not look at the table.
 //! - **T2.** The holder of ticket `t` publishes itself under the key (address, `t`), then loads `grant`; post adds to
-//!   `grant`, then looks at the slot. Either the holder sees the permit and does not sleep, or post sees the holder and
+//!   `grant`, then peeks at the slot. Either the holder sees the permit and does not sleep, or post sees the holder and
 //!   wakes it.
 //!
 //! # A queue that is freed by a thread it lets go
 //!
 //! A permit may be the last thing that a thread waited for before freeing the queue, and post's load of `ticket` may then
 //! come too late. Safe code cannot do that, because post borrows the queue. For code that shares the queue by other means,
-//! [`TicketQueue::post_conservatively`] leaves T1 out and looks at the table each time: once it has added to `grant`, it
+//! [`TicketQueue::post_conservatively`] leaves T1 out and peeks at the table each time: once it has added to `grant`, it
 //! uses the queue's address as a name, and nothing else. It touches the queue once more in one case: a marker of it was
 //! taken out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
 //!

@@ -15,7 +15,7 @@ pub(super) const STAGED: Word = NEAR.cast_unsigned();
 /// Wakes the holders of the `n` tickets from `first` on, which have just been granted, and makes the one behind them ready.
 /// The queue is not touched: it may be gone.
 ///
-/// If there are more tickets than the table has slots, they share slots: each slot is looked at once.
+/// If there are more tickets than the table has slots, they share slots: each slot is peeked at once.
 pub(super) fn wake_holders<H: Home>(queue: *const Counts, first: Word, n: Word) {
     let last = first.wrapping_add(n - 1);
     let staged = key_of(queue, last.wrapping_add(STAGED));

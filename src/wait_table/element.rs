@@ -16,7 +16,7 @@
 //! | `WAITING`, `SLEEPING` → `NOTIFIED` | the one notifier that took the element off its chain | swap |
 //!
 //! The third state is what saves system calls: a notifier that finds `WAITING` need not call the kernel, for the owner
-//! will look at the gate before it sleeps.
+//! will check the gate before it sleeps.
 
 #![allow(unsafe_code)]
 

@@ -28,7 +28,7 @@ impl Stamp {
 pub(super) struct Trace {
     thread: AtomicUsize,
     since: AtomicUsize,
-    /// Whether the owner is in a wait, or looks at its condition; if not, the element only lingers.
+    /// Whether the owner is in a wait, or checks its condition; if not, the element only lingers.
     attended: AtomicBool,
     /// The element's number among those of its chain, by the first report that met it; 0 before. Only for those who have
     /// the element in their hands.

@@ -94,7 +94,7 @@ const ATTEMPTS_WITHOUT_YIELD: u32 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Activity {
-    /// It spins, or looks at its condition.
+    /// It spins, or checks its condition.
     Awake,
     /// It sleeps, or is on its way to or from sleep.
     Asleep,
@@ -178,7 +178,7 @@ pub struct Waiters {
 }
 
 impl Waiters {
-    /// How many slots could not be looked at, or not to the end, because others were changing them all the time.
+    /// How many slots could not be visited, or not to the end, because others were changing them all the time.
     pub fn busy_slots(&self) -> usize {
         self.busy
     }
@@ -269,14 +269,14 @@ impl<B: Backend> WaitTable<B> {
     }
 
     /// Shows `visit` who waits in this table, slot by slot and the oldest of a slot first; returns how many slots could
-    /// not be looked at, or not to the end, because others were changing them all the time. As [`waiters`](Self::waiters),
+    /// not be visited, or not to the end, because others were changing them all the time. As [`waiters`](Self::waiters),
     /// and allocates nothing, takes no lock, and never waits: it may be called in a signal handler, if what `visit` does
     /// may be, except on a table of [`Park`](crate::sys::Park).
     pub fn for_each_waiter(&self, mut visit: impl FnMut(&Waiter)) -> usize {
         let mut busy = 0;
         for (index, slot) in self.occupied_slots() {
-            let looked = sight::<B>(slot, |sighting| visit(&sighting.in_slot(index)));
-            busy += usize::from(!looked);
+            let visited = sight::<B>(slot, |sighting| visit(&sighting.in_slot(index)));
+            busy += usize::from(!visited);
         }
         busy
     }
@@ -419,7 +419,7 @@ mod tests {
         let label = Label { key: Key::address(&slot), selectable: false };
         with_published::<Native, _>(&slot, label, Stamp::NONE, |_| {
             let Pick::Got(picked) = slot.try_pick() else { unreachable!("nobody else is here") };
-            assert!(!sight::<Native>(&slot, |_| unreachable!("it is in our hands")), "it could not be looked at");
+            assert!(!sight::<Native>(&slot, |_| unreachable!("it is in our hands")), "it could not be visited");
             picked.put_back::<Native>();
             assert!(sight::<Native>(&slot, |_| {}));
         });
