@@ -28,8 +28,8 @@
 //! A permit may be the last thing that a thread waited for before freeing the queue, and post's load of `ticket` may then
 //! come too late. Safe code cannot do that, because post borrows the queue. For code that shares the queue by other means,
 //! [`TicketQueue::post_conservatively`] leaves T1 out and peeks at the table each time: once it has added to `grant`, it
-//! uses the queue's address as a name, and nothing else. It touches the queue once more in one case: a marker of it was
-//! taken out. Then those tickets are in our hands, and whoever is behind them has not got the permit yet.
+//! uses the queue's address as a name, and nothing else. It touches the queue again in one case only: it has taken out
+//! a marker of that queue. Then those tickets are in our hands, and the threads behind them do not have the permit yet.
 //!
 //! A limit: a marker names its queue by the address. If the queue was freed, and another made in its place, and that one has
 //! a marker with the ticket that we granted, all before our call returns, we take that marker. We see that the ticket is not

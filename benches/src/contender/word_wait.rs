@@ -11,7 +11,7 @@ pub trait WordWait: Send + Sync {
     fn wake_all(word: &AtomicU32);
 }
 
-/// Linux' futex, by system call.
+/// Linux's futex, by system call.
 #[cfg(target_os = "linux")]
 pub struct Futex;
 
