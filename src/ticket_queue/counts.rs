@@ -72,8 +72,8 @@ impl Counts {
 
     #[inline]
     fn granted(&self) -> Word {
-        // Ordering: acquire; matches the release of the post, whose writes the taker sees. SeqCst for the abandoners'
-        // pair M1, at no cost on x86 and ARM.
+        // Ordering: acquire; matches the release of the post, whose writes the taker sees. SeqCst for pairs T1
+        // and M1, at no cost on x86 and ARM.
         self.grant.load(Ordering::SeqCst)
     }
 
