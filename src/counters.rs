@@ -17,7 +17,7 @@
 //! does not make threads wait for each other; to count allocates nothing and takes no lock.
 
 use crate::sync::{atomic::Ordering, unchecked_atomic::AtomicUsize};
-use core::ops::Sub;
+use core::{ops::Sub, ptr};
 
 /// Whether this build counts: the feature `counters`.
 pub const ENABLED: bool = cfg!(feature = "counters");
@@ -77,12 +77,15 @@ counters! {
     sleep_calls SleepCall,
     /// System calls to wake. (On `Park`: as above.)
     wake_calls WakeCall,
+    /// Looks for abandoned tickets of a semaphore or fair mutex: places that were searched for a mark of them.
+    marker_looks MarkerLook,
 }
 
 /// What has been counted since the process began, or 0 in a build that does not count. After a fork the child goes on
 /// with its parent's counts.
 ///
 /// Not all at one moment: what happens meanwhile may be counted in part. To compare, let the threads come to rest.
+#[must_use]
 pub fn snapshot() -> Counters {
     if !ENABLED {
         return Counters::default();
@@ -93,7 +96,7 @@ pub fn snapshot() -> Counters {
     })
 }
 
-/// Arbitrary: more than most machines have CPUs that are busy with this crate.
+/// Arbitrary: more than most machines have CPUs that are busy with this crate. A power of two.
 const SHARD_COUNT: usize = 16;
 
 /// Counts of some of the threads, on cache lines of their own.
@@ -101,11 +104,6 @@ const SHARD_COUNT: usize = 16;
 struct Shard([AtomicUsize; EVENTS]);
 
 static SHARDS: [Shard; SHARD_COUNT] = [const { Shard([const { AtomicUsize::new(0) }; EVENTS]) }; SHARD_COUNT];
-
-std::thread_local! {
-    /// The thread's shard plus 1; 0 if it has none yet.
-    static OURS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
-}
 
 /// Counts an event.
 #[inline(always)]
@@ -123,10 +121,21 @@ pub(crate) fn add(event: Event, n: usize) {
 
 #[cold]
 fn add_to_shard(event: Event, n: usize) {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    if OURS.get() == 0 {
-        OURS.set(NEXT.fetch_add(1, Ordering::Relaxed) % SHARD_COUNT + 1);
-    }
     // Ordering: relaxed; a count says nothing about anything else.
-    SHARDS[OURS.get() - 1].0[event as usize].fetch_add(n, Ordering::Relaxed);
+    SHARDS[shard_here()].0[event as usize].fetch_add(n, Ordering::Relaxed);
 }
+
+/// The calling thread's shard, by where its stack is; a thread with a large stack may have several.
+///
+/// Not by a thread-local: a wake counts, in a signal handler too, and in a library that was loaded by `dlopen` the first use
+/// of a thread-local in a thread allocates.
+fn shard_here() -> usize {
+    let local = 0u8;
+    let stack = ptr::from_ref(&local).addr() >> STACK_BITS;
+    // Stacks are at regular distances. The multiplier is 2^32 divided by the golden ratio, which parts those best.
+    ((stack as u32).wrapping_mul(0x9E37_79B9) >> (u32::BITS - SHARD_COUNT.ilog2())) as usize
+}
+
+/// Stacks are in different pieces of this size. Arbitrary: smaller than the stacks of most threads, and larger than what most
+/// of them use.
+const STACK_BITS: u32 = 16;

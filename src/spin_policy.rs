@@ -8,21 +8,25 @@
 //! | is next in line | spins: PAUSE |
 //! | may be anywhere | yields, for it may be the next thread to run that it waits for |
 //!
-//! It sleeps after a few polls, on one CPU after a single one, because more would not pay,
+//! A waiter whose backend does not [spin](crate::sys::Backend::SPINS) yields once or twice, and sleeps.
+//!
+//! The others sleep after a few polls, on one CPU after a single one, because more would not pay,
 //!
 //! - on a machine with one CPU;
 //! - when the spinners fill the machine, and the thread that they wait for may have no CPU ([`spinners`]);
 //! - when the thread's own polling has failed several times in a row: then it tries again only now and then;
-//! - when a yield came back late: another program had the CPU, and for a while nobody in the process polls.
+//! - on a busy machine ([`busyness`]).
 
 use crate::counters::{self, Event};
 use crate::deadline::Deadline;
-use crate::sync::{IN_A_MODEL, advice::AtomicUsize, atomic::Ordering, hint, now, thread, world_thread_local};
-pub(crate) use crate::sys::spinners::spin_forever_until;
+use crate::sync::{IN_A_MODEL, hint, now, thread, world_thread_local};
+#[cfg(feature = "mutex")]
+pub(crate) use crate::sys::clock::millis;
 use crate::sys::{
-    clock, cpus,
+    busyness, cpus,
     spinners::{self, Spinner},
 };
+pub(crate) use crate::sys::{busyness::machine_is_busy, spinners::spin_forever_until};
 use core::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -35,6 +39,15 @@ pub(crate) enum SpinFirst {
     Briefly,
     /// It polls for longer: it stands in a queue, and others come before it.
     WhileQueued,
+    /// It yields once or twice.
+    Yielding,
+}
+
+impl SpinFirst {
+    /// The same for a waiter that does not spin.
+    pub(crate) fn only_yielding(self) -> Self {
+        if self == Self::No { Self::No } else { Self::Yielding }
+    }
 }
 
 /// How a waiter polls.
@@ -64,19 +77,46 @@ const NEXT_IN_QUEUE: Pace = Pace { first_polls: 32, ..QUEUED };
 pub(crate) fn spin_until(spin: SpinFirst, deadline: Deadline, ready: impl FnMut() -> bool) -> bool {
     match spin {
         SpinFirst::No => false,
-        SpinFirst::Briefly => stay_awake(deadline, &BRIEFLY, ready, || false),
-        SpinFirst::WhileQueued => stay_awake(deadline, &QUEUED, ready, || false),
+        SpinFirst::Briefly => stay_awake(deadline, &BRIEFLY, ready, || false, |_| false),
+        SpinFirst::WhileQueued => stay_awake(deadline, &QUEUED, ready, || false, |_| false),
+        SpinFirst::Yielding => yield_until(ready),
     }
 }
 
-/// Like [`spin_until`], for a thread in a queue: it spins whenever it is `next`, and yields for longer when it is not.
+/// How often a waiter yields that does not spin. See docs/measurements.md, "Yields before a sleep".
+const YIELDS: u32 = 2;
+
+/// Lets others run once or twice, as long as that helps; returns whether it was ready when last polled. The thread that is
+/// waited for may be the next to run on this CPU: then both go on without a system call that sleeps or wakes. That is so on a
+/// machine with one CPU, too.
+pub(crate) fn yield_until(mut ready: impl FnMut() -> bool) -> bool {
+    if IN_A_MODEL || skips_this_time() || machine_is_busy() {
+        return ready();
+    }
+    for _ in 0..YIELDS {
+        let started = now();
+        counters::count(Event::Yield);
+        thread::yield_now();
+        if poll(1, &mut ready) {
+            return true;
+        }
+        // Not if it has helped: however long it took, the thread that was waited for has run.
+        busyness::note_yield(now().duration_since(started));
+    }
+    note_failure();
+    false
+}
+
+/// Like [`spin_until`], for a thread in a queue: it spins whenever it is `next`, and yields for longer when it is not. It gives up
+/// when it is `in_vain`, which is told how long it has been awake.
 pub(crate) fn spin_in_queue_until(
     deadline: Deadline,
     ready: impl FnMut() -> bool,
     mut next: impl FnMut() -> bool,
+    in_vain: impl FnMut(Duration) -> bool,
 ) -> bool {
     let pace = if next() { &NEXT_IN_QUEUE } else { &QUEUED };
-    stay_awake(deadline, pace, ready, next)
+    stay_awake(deadline, pace, ready, next, in_vain)
 }
 
 fn stay_awake(
@@ -84,8 +124,9 @@ fn stay_awake(
     pace: &Pace,
     mut ready: impl FnMut() -> bool,
     mut next: impl FnMut() -> bool,
+    mut in_vain: impl FnMut(Duration) -> bool,
 ) -> bool {
-    if IN_A_MODEL || cpus::count() == 1 {
+    if IN_A_MODEL || cpus::count_with_this_thread() == 1 {
         return ready();
     }
     if poll(pace.first_polls, &mut ready) {
@@ -118,6 +159,10 @@ fn stay_awake(
             note_failure();
             return ready();
         }
+        if in_vain(watch.last_read.duration_since(watch.begun)) {
+            counters::count(Event::SpinFailed);
+            return ready();
+        }
         if deadline.is_past_at(watch.last_read) {
             return ready();
         }
@@ -141,12 +186,14 @@ fn yield_and_poll(pace: &Pace, watch: &Watch, ready: impl FnMut() -> bool) -> bo
     counters::count(Event::Yield);
     thread::yield_now();
     let succeeded = poll(pace.polls_per_yield, ready);
-    note_yield(now().duration_since(watch.last_read));
+    busyness::note_yield(now().duration_since(watch.last_read));
     succeeded
 }
 
 /// For how long a waiter has been awake.
 struct Watch {
+    begun: Instant,
+    /// From when on `limit` counts.
     started: Instant,
     limit: Duration,
     last_read: Instant,
@@ -154,11 +201,11 @@ struct Watch {
 
 impl Watch {
     fn start(limit: Duration) -> Self {
-        let started = now();
-        Self { started, limit, last_read: started }
+        let begun = now();
+        Self { begun, started: begun, limit, last_read: begun }
     }
 
-    /// Counts from now on, with another limit; `last_read` stays.
+    /// Counts from now on, with another limit; the rest stays.
     fn restart(&mut self, limit: Duration) {
         (self.started, self.limit) = (now(), limit);
     }
@@ -202,44 +249,4 @@ fn note_success() {
 fn note_failure() {
     FAILURES.with(|count| count.set(count.get().wrapping_add(1)));
     counters::count(Event::SpinFailed);
-}
-
-/// Until when, by [`clock::millis`], nobody polls, because other programs have the CPUs; 0 if they do not.
-static NO_SPIN_UNTIL: AtomicUsize = AtomicUsize::new(0);
-
-/// A yield that takes longer than this gave the CPU to another program, for one of its slices. Arbitrary, but threads that
-/// yield to each other seldom take as long.
-const LATE: Duration = Duration::from_millis(1);
-
-/// Longer slices than this are not those of another program: the machine slept, or the process was stopped. Arbitrary.
-const LONGEST_SLICE: Duration = Duration::from_millis(20);
-
-/// Nobody polls for this many times as long as a yield was late, so that late yields cost at most an eighth of the time. See
-/// docs/measurements.md, "Busy machines".
-const NO_SPIN_FACTOR: usize = 8;
-
-fn machine_is_busy() -> bool {
-    // Ordering: relaxed, here and below; it is advice.
-    let until = NO_SPIN_UNTIL.load(Ordering::Relaxed);
-    if until == 0 {
-        return false;
-    }
-    let is_busy = until.wrapping_sub(clock::millis()).cast_signed() > 0;
-    if !is_busy {
-        NO_SPIN_UNTIL.store(0, Ordering::Relaxed);
-    }
-    is_busy
-}
-
-/// Called after every yield, with how long it took.
-fn note_yield(took: Duration) {
-    if took < LATE {
-        return;
-    }
-    let now = clock::millis();
-    // 0: there is no such clock, and the pause would never end.
-    if now != 0 {
-        let pause = took.min(LONGEST_SLICE).as_millis() as usize * NO_SPIN_FACTOR;
-        NO_SPIN_UNTIL.store(now.wrapping_add(pause).max(1), Ordering::Relaxed);
-    }
 }

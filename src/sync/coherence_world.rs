@@ -17,6 +17,11 @@ pub(crate) mod thread {
 
 pub(crate) use super::coherence::now;
 
+/// Runs what a destructor does.
+pub(crate) fn in_destructor(act: impl FnOnce()) {
+    act();
+}
+
 pub(crate) fn deadline_has_passed(at: std::time::Instant) -> bool {
     at <= now()
 }

@@ -14,6 +14,7 @@
 //! | `atomic`, `cell` | atomics, fences and cells whose every access the world sees |
 //! | `advice` | atomics whose value is only advice: a model does not explore them, the simulator counts their accesses |
 //! | `hint`, `thread` | `spin_loop` and `yield_now` |
+//! | `in_destructor` | what a destructor does; in a model that has failed it must not panic again |
 //! | `now`, `deadline_has_passed` | the clock; in a model a deadline passes when the model says so |
 //! | `world_thread_local!` | thread-locals of the world's own threads |
 //! | [`world_static!`](statics), [`const_outside_models!`](statics) | statics and constructors |
@@ -27,9 +28,12 @@
 //! - [`unchecked_atomic`] gives out `core`'s atomics in every world, for what no world is to see: diagnostics, values that
 //!   are computed once, the count of forks.
 //! - [`crate::atomic`] names `core`'s atomics because it extends those of its users.
-//! - [`crate::counters`] and `sys::thread_id` keep diagnostics in `std`'s thread-locals.
+//! - `sys::thread_id` keeps diagnostics in one of `std`'s thread-locals.
 //! - [`crate::sys`] calls the operating system, directly or through `std` and `parking_lot_core`.
-//! - `ticket_queue::markers` adds blocks with `once_cell`, which no world sees; a model has all its blocks from the start.
+//! - `paper::park` keeps the words of threads that have ended in a `Mutex` of `std`'s, which no world sees; a model uses none
+//!   again.
+//! - `pipeline::control` keeps the reason of a close in a `OnceLock`, which no world sees; that it is closed is an atomic.
+//! - `ticket_queue::marker_banks` adds banks with `once_cell`, which no world sees; a model has all its banks from the start.
 //!
 //! What is not shared between threads, such as `core::cell::Cell`, may be used anywhere.
 //!
@@ -68,7 +72,9 @@ pub mod coherence;
 pub(crate) use world::checker;
 
 pub(crate) use statics::{const_outside_models, world_static};
-pub(crate) use world::{advice, atomic, cell, deadline_has_passed, hint, now, thread, world_thread_local};
+pub(crate) use world::{
+    advice, atomic, cell, deadline_has_passed, hint, in_destructor, now, thread, world_thread_local,
+};
 
 /// How a thread sleeps in a world without an operating system: `sleep`, `wake` and `wake_all`, with the contract of a
 /// [backend](crate::sys::Backend).
@@ -82,11 +88,15 @@ pub(crate) mod parker {
 
 /// Atomics that are not events of a model, and whose accesses the simulator does not count: `core`'s in every world.
 pub(crate) mod unchecked_atomic {
-    pub(crate) use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+    pub(crate) use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicUsize};
 }
 
 /// Whether a model checker runs this. Its world must be small, and the same in every execution.
 pub(crate) const IN_A_MODEL: bool = cfg!(layby_model);
+
+/// Keeps the compiler, and nobody else, from exchanging accesses: the same in every world, none of which has a compiler in it.
+#[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+pub(crate) use core::sync::atomic::compiler_fence;
 
 use atomic::{Ordering, fence};
 

@@ -4,6 +4,7 @@ use super::atomic::{AtomicU32, Ordering};
 use super::checker::sync::{Condvar, Mutex};
 use super::world_static;
 use core::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// Where every thread of the model sleeps, and whether the model's deadlines have passed.
@@ -37,9 +38,19 @@ pub(crate) fn execution() -> u64 {
     execution
 }
 
-/// Lets every deadline of this execution pass. Call it from a thread of the model: when that happens is then part of
-/// the interleaving.
-pub fn expire_deadlines() {
+/// Runs what a destructor does. When a model has failed, its checker unwinds the threads, and whatever they do with the checker's
+/// atomics panics again: out of a destructor that would abort the process, and with it the report.
+pub(crate) fn in_destructor(act: impl FnOnce()) {
+    if std::thread::panicking() {
+        // Nothing that is left undone can be seen: either it was done, or the execution is over.
+        let _ = catch_unwind(AssertUnwindSafe(act));
+    } else {
+        act();
+    }
+}
+
+/// Lets every deadline of this execution pass.
+pub(crate) fn expire_deadlines() {
     *parker().expired.lock().unwrap() = true;
     parker().bell.notify_all();
 }

@@ -37,7 +37,7 @@ pub(crate) fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-pub(crate) use super::model::deadline_has_passed;
+pub(crate) use super::model::{deadline_has_passed, in_destructor};
 
 /// A thread-local of the checker's threads.
 macro_rules! world_thread_local {

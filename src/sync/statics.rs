@@ -1,6 +1,6 @@
 //! Statics and constructors, whose form depends on the world: a model checker's atomics cannot be built in a `const`.
 //!
-//! Outside the models both macros are what one would write by hand, a `static` and a `const fn`.
+//! Outside the models both macros are what one would write by hand: a `static` in a `const fn`, and a `const fn`.
 //!
 //! # `world_static!`
 //!
@@ -45,7 +45,7 @@ macro_rules! world_static {
     ($(#[$meta:meta])* $vis:vis fn $name:ident() -> &'static $ty:ty { const { $init:expr } model { $model:expr } }) => {
         $(#[$meta])*
         #[inline(always)]
-        $vis fn $name() -> &'static $ty {
+        $vis const fn $name() -> &'static $ty {
             static INSTANCE: $ty = $init;
             &INSTANCE
         }

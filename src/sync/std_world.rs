@@ -22,6 +22,12 @@ pub(crate) mod thread {
     pub(crate) use std::thread::yield_now;
 }
 
+/// Runs what a destructor does.
+#[inline(always)]
+pub(crate) fn in_destructor(act: impl FnOnce()) {
+    act();
+}
+
 pub(crate) fn now() -> std::time::Instant {
     std::time::Instant::now()
 }

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `Futex` | Linux's private futexes | yes |
 //! | `WaitOnAddress` | Windows 8 and later | yes |
-//! | [`Park`] | `parking_lot_core`, every other platform | only while nobody sleeps: a wake takes a bucket's lock |
+//! | [`Park`], with the feature `park` | `parking_lot_core`, every other platform | only while nobody sleeps: a wake takes a bucket's lock |
 //! | [`Spin`] | none: polls | yes |
 
 #![allow(unsafe_code)]
@@ -16,19 +16,27 @@ pub use crate::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 mod broadcast;
+pub(crate) mod busyness;
 pub(crate) mod clock;
 pub(crate) mod cpus;
+#[cfg(all(unix, not(layby_model)))]
+mod errno;
 pub(crate) mod fork;
+pub(crate) mod only_thread;
 pub(crate) mod process_exit;
+#[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+pub(crate) mod process_fence;
 pub(crate) mod signal;
 pub(crate) mod spinners;
 pub(crate) mod stderr;
 pub(crate) mod thread_id;
 
+#[cfg(any(feature = "park", layby_model, layby_coherence))]
 mod park;
 mod spin;
 #[doc(hidden)]
 pub use broadcast::Broadcast;
+#[cfg(any(feature = "park", layby_model, layby_coherence))]
 pub use park::Park;
 pub use spin::Spin;
 
@@ -53,6 +61,12 @@ pub type Native = WaitOnAddress;
 /// `--cfg layby_park` makes it so everywhere, so that tests put it under the whole crate.
 #[cfg(any(not(any(target_os = "linux", target_os = "android", windows)), layby_park, layby_model, layby_coherence))]
 pub type Native = Park;
+
+#[cfg(all(
+    any(not(any(target_os = "linux", target_os = "android", windows)), layby_park),
+    not(any(feature = "park", layby_model, layby_coherence))
+))]
+compile_error!("layby: this platform has no address-based wait of its own: enable the feature `park`");
 
 /// How a thread sleeps on one word and another thread wakes it.
 ///
@@ -81,9 +95,18 @@ pub unsafe trait Backend: Send + Sync + 'static {
     /// A short name for reports.
     const NAME: &'static str;
 
+    /// Whether a waiter may stay awake for a while before it sleeps, and spin if it is next. If not, it yields once or twice, as
+    /// long as that helps, and sleeps: for threads that need more than what they wait for before they can go on, such as an
+    /// interpreter's lock, and would keep a CPU from those who have it.
+    const SPINS: bool = true;
+
     /// Sleeps while `word` holds `expected`, until a wake-up or the deadline. May return early.
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>);
 
     /// Wakes the thread that sleeps on the word at this address, if there is one.
     fn wake(word: *const AtomicU32);
+
+    /// Wakes every thread that sleeps on the word at this address, at the cost of one call, if the backend can do that: with it
+    /// a wake of many that wait on one address is one call instead of one for each.
+    const WAKE_ALL: Option<fn(*const AtomicU32)> = None;
 }

@@ -24,6 +24,7 @@ pub struct Park;
 #[cfg(not(any(layby_model, layby_coherence)))]
 unsafe impl Backend for Park {
     const NAME: &'static str = "park";
+    const WAKE_ALL: Option<fn(*const AtomicU32)> = Some(<Self as Broadcast>::wake_all);
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
         use crate::sync::atomic::Ordering;
@@ -68,6 +69,7 @@ const OURS: parking_lot_core::ParkToken = parking_lot_core::ParkToken(0x6c61_796
 #[cfg(any(layby_model, layby_coherence))]
 unsafe impl Backend for Park {
     const NAME: &'static str = "model";
+    const WAKE_ALL: Option<fn(*const AtomicU32)> = Some(<Self as Broadcast>::wake_all);
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
         crate::sync::parker::sleep(word, expected, deadline);

@@ -6,6 +6,7 @@
 
 /// Whether the process is ending and its other threads have been killed.
 #[cfg(windows)]
+#[inline]
 pub(crate) fn others_were_killed() -> bool {
     #[link(name = "ntdll")]
     unsafe extern "system" {
@@ -17,6 +18,7 @@ pub(crate) fn others_were_killed() -> bool {
 }
 
 #[cfg(not(windows))]
+#[inline]
 pub(crate) fn others_were_killed() -> bool {
     false
 }

@@ -2,31 +2,34 @@
 
 use std::io;
 
-/// A report that allocates nothing, takes no lock and does not panic, so that a signal handler may make it.
+/// A report that allocates nothing, takes no lock, does not panic and leaves `errno` alone, so that a signal handler may make
+/// it.
 pub(crate) trait SignalSafe {
     fn report();
 }
 
 /// Has the report made in the handler of `signal` from now on, by whichever thread gets it.
 ///
-/// Only where the platform's own backend wakes without a lock; elsewhere an error.
+/// Only where the platform's own backend wakes without a lock; elsewhere an error. Nor for a fault: after its handler
+/// returns, the instruction that faulted would do so again, forever, where the process was to die. (POSIX leaves it
+/// undefined.)
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_model))))]
 pub(crate) fn on_signal<R: SignalSafe>(signal: i32) -> io::Result<()> {
-    #[cfg(target_os = "android")]
-    use libc::__errno as errno;
-    #[cfg(target_os = "linux")]
-    use libc::__errno_location as errno;
-
-    extern "C" fn handle<R: SignalSafe>(_: libc::c_int) {
-        // SAFETY: the thread's own errno, which the interrupted code may be about to read.
-        let before = unsafe { *errno() };
-        R::report();
-        // SAFETY: as above.
-        unsafe { *errno() = before };
+    let refuse = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    match signal {
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE => {
+            return refuse("layby: a handler for SIGSEGV, SIGBUS, SIGILL or SIGFPE must not return, and a report does");
+        }
+        libc::SIGKILL | libc::SIGSTOP => return refuse("layby: SIGKILL and SIGSTOP cannot be handled"),
+        _ => {}
     }
 
-    // SAFETY: an all-zero sigaction is a valid one with an empty mask. The handler restores errno and does only what a
-    // handler may, by the promise of `SignalSafe`. SA_RESTART: the interrupted code need not notice.
+    extern "C" fn handle<R: SignalSafe>(_: libc::c_int) {
+        R::report();
+    }
+
+    // SAFETY: an all-zero sigaction is a valid one with an empty mask. The handler does only what a handler may, by the
+    // promise of `SignalSafe`. SA_RESTART: the interrupted code need not notice.
     let result = unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
         action.sa_sigaction = handle::<R> as *const () as usize;

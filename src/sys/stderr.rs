@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// Standard error, for reports. A line is written by one system call, so that reports of two threads do not mix; what is
-/// longer than the buffer is written in parts. Errors are ignored: there is nowhere to report them.
+/// longer than the buffer is written in parts. Errors are ignored: there is nowhere to report them, and `errno` stays as it was.
 pub(crate) struct Stderr {
     line: [u8; 256],
     len: usize,
@@ -40,15 +40,17 @@ impl Drop for Stderr {
 
 #[cfg(all(unix, not(layby_model)))]
 fn write_all(mut bytes: &[u8]) {
-    while !bytes.is_empty() {
-        // SAFETY: the buffer is live and as long as is said.
-        let written = unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
-        match usize::try_from(written) {
-            Ok(written) => bytes = &bytes[written..],
-            Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return,
+    super::errno::kept(|| {
+        while !bytes.is_empty() {
+            // SAFETY: the buffer is live and as long as is said.
+            let written = unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
+            match usize::try_from(written) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
         }
-    }
+    });
 }
 
 #[cfg(any(layby_model, not(unix)))]

@@ -35,7 +35,7 @@ pub(crate) use platform::{current, name_of};
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 mod platform {
     use super::Name;
-    use crate::sys::fork::Birth;
+    use crate::sys::{errno, fork::Birth};
     use core::{cell::Cell, ffi::CStr, fmt::Write};
 
     std::thread_local! {
@@ -60,22 +60,23 @@ mod platform {
         id
     }
 
-    /// The name of a thread of this process, if it is still there. Nothing but system calls: for signal handlers too.
+    /// The name of a thread of this process, if it is still there. Nothing but system calls, which leave `errno` as it was:
+    /// for signal handlers too.
     pub(crate) fn name_of(thread: usize) -> Option<Name> {
         let mut path = Path { bytes: [0; 40], len: 0 };
         write!(path, "/proc/self/task/{thread}/comm\0").ok()?;
         let path = CStr::from_bytes_until_nul(&path.bytes).ok()?;
         let mut name = Name::default();
         // SAFETY: the path ends with a NUL, and the buffer is live and as long as is said.
-        let read = unsafe {
+        let read = errno::kept(|| unsafe {
             let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
             if file < 0 {
-                return None;
+                return -1;
             }
             let read = libc::read(file, name.bytes.as_mut_ptr().cast(), name.bytes.len());
             libc::close(file);
             read
-        };
+        });
         name.len = usize::try_from(read).ok()?.saturating_sub(1); // without the line feed
         Some(name)
     }
@@ -178,6 +179,7 @@ mod platform {
 mod tests {
     use super::*;
 
+    #[cfg_attr(miri, ignore = "no /proc to look in")]
     #[test]
     fn a_thread_has_a_number_of_its_own_and_its_name() {
         let named = std::thread::Builder::new().name("a-wörker".into());
@@ -188,6 +190,7 @@ mod tests {
     }
 
     /// Linux keeps 15 bytes, which may end in the middle of a character.
+    #[cfg_attr(miri, ignore = "no /proc to look in")]
     #[test]
     fn a_name_that_is_too_long_is_cut_between_characters() {
         let long = "ö".repeat(30);
@@ -199,5 +202,17 @@ mod tests {
     #[test]
     fn a_thread_that_does_not_exist_has_no_name() {
         assert!(name_of(usize::try_from(i32::MAX).unwrap()).is_none());
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg_attr(miri, ignore = "no /proc to look in")]
+    #[test]
+    fn looking_for_a_name_leaves_errno_alone() {
+        let errno = || std::io::Error::last_os_error().raw_os_error();
+        // SAFETY: there is no such signal, so that the call does nothing but fail.
+        assert_eq!(unsafe { libc::raise(-1) }, -1);
+        assert_eq!(errno(), Some(libc::EINVAL));
+        assert!(name_of(usize::try_from(i32::MAX).unwrap()).is_none());
+        assert_eq!(errno(), Some(libc::EINVAL));
     }
 }

@@ -1,5 +1,6 @@
 //! A deadline as Linux's monotonic clock counts it.
 
+use super::clock::monotonic;
 use crate::sync::now;
 use std::time::Instant;
 
@@ -15,9 +16,8 @@ pub(super) fn on_monotonic_clock(deadline: Instant) -> OnClock {
     let Some(left) = deadline.checked_duration_since(now()).filter(|left| !left.is_zero()) else {
         return OnClock::Passed;
     };
-    let mut clock = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `clock` is a live timespec. CLOCK_MONOTONIC is always there, and is what `Instant` counts by.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut clock) };
+    // What `Instant` counts by.
+    let mut clock = monotonic();
 
     const NANOS_PER_SEC: u32 = 1_000_000_000;
     #[allow(clippy::unnecessary_fallible_conversions, reason = "tv_nsec is 32 bits wide on some targets")]
@@ -26,22 +26,19 @@ pub(super) fn on_monotonic_clock(deadline: Instant) -> OnClock {
     let seconds_left = left.as_secs().saturating_add(carry);
     // The clock's type has no name here: musl's `time_t` is deprecated.
     let seconds = seconds_left.try_into().ok().and_then(|seconds| clock.tv_sec.checked_add(seconds));
-    match seconds {
-        Some(tv_sec) => OnClock::At(libc::timespec { tv_sec, tv_nsec: (nanos % NANOS_PER_SEC) as _ }),
-        None => OnClock::BeyondTheClock,
-    }
+    let Some(seconds) = seconds else { return OnClock::BeyondTheClock };
+    // Not made anew: on some targets it has padding that cannot be named.
+    (clock.tv_sec, clock.tv_nsec) = (seconds, (nanos % NANOS_PER_SEC) as _);
+    OnClock::At(clock)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use std::time::Duration;
+    use super::{OnClock, monotonic, on_monotonic_clock};
+    use std::time::{Duration, Instant};
 
-    fn monotonic() -> Duration {
-        let mut clock = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: as above.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut clock) };
-        since_boot(clock)
+    fn now() -> Duration {
+        since_boot(monotonic())
     }
 
     fn since_boot(at: libc::timespec) -> Duration {
@@ -54,9 +51,9 @@ mod tests {
     fn the_kernel_is_told_the_very_deadline() {
         for nanos in [0, 1, 500_000_000, 999_999_999] {
             let left = Duration::new(3600, nanos);
-            let before = monotonic();
+            let before = now();
             let OnClock::At(at) = on_monotonic_clock(Instant::now() + left) else { panic!("an hour is a long time") };
-            assert!((before + left..=monotonic() + left).contains(&since_boot(at)), "{left:?}");
+            assert!((before + left..=now() + left).contains(&since_boot(at)), "{left:?}");
         }
     }
 }

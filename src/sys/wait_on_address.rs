@@ -23,6 +23,7 @@ pub struct WaitOnAddress;
 // SAFETY: system calls alone, which neither write to the word nor unwind.
 unsafe impl Backend for WaitOnAddress {
     const NAME: &'static str = "wait_on_address";
+    const WAKE_ALL: Option<fn(*const AtomicU32)> = Some(<Self as Broadcast>::wake_all);
 
     fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
         let millis = match deadline {
