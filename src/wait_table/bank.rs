@@ -1,12 +1,25 @@
 //! Where a table's slots live, in a static or on the heap, and what a table has besides them.
 
-use super::pop_stack::Slot;
+use super::{
+    element::Element,
+    pop_stack,
+    task::{TaskBanks, TaskSlot},
+};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sys::fork::Generation;
+#[cfg(not(layby_model))]
+use crate::sys::{Backend, Native};
+#[cfg(not(layby_model))]
+use core::marker::PhantomData;
+
+/// A slot for threads.
+pub(super) type Slot = pop_stack::Slot<Element>;
 
 /// Slots in a static, for a [`WaitTable`](super::WaitTable) that needs no heap: page-aligned, as in the paper.
 ///
-/// They are for one table. Tables that share slots wake each other's waiters or do not, as it happens.
+/// They are for one table. Two tables over the same slots wake each other's waiters, but not after a fork: a table of the
+/// child empties its slots when it is first used, and forgets who waits in the other; they wait forever. (That is not checked:
+/// a mark in the slots would cost a page.)
 ///
 /// ```
 /// use layby::sys::Native;
@@ -16,17 +29,28 @@ use crate::sys::fork::Generation;
 /// static TABLE: WaitTable<Native> = WaitTable::from_slots(&SLOTS);
 /// assert_eq!(TABLE.wake_all(&TABLE), 0);
 /// ```
+///
+/// The backend is part of their type: a waiter that sleeps by one backend is not woken by another.
+///
+/// ```compile_fail,E0308
+/// use layby::sys::{Park, Spin};
+/// use layby::wait_table::{Slots, WaitTable};
+///
+/// static SLOTS: Slots<256, Park> = Slots::new();
+/// static TABLE: WaitTable<Park> = WaitTable::from_slots(&SLOTS);
+/// static ANOTHER: WaitTable<Spin> = WaitTable::from_slots(&SLOTS);
+/// ```
 #[cfg(not(layby_model))]
 #[repr(align(4096))]
-pub struct Slots<const N: usize>([Slot; N]);
+pub struct Slots<const N: usize, B: Backend = Native>([Slot; N], PhantomData<fn() -> B>);
 
 #[cfg(not(layby_model))]
-impl<const N: usize> Slots<N> {
+impl<const N: usize, B: Backend> Slots<N, B> {
     /// Empty slots. `N` must be a power of two; anything else does not compile.
     #[allow(clippy::new_without_default, reason = "a static has no use for `Default`")]
     pub const fn new() -> Self {
         const { assert!(N.is_power_of_two(), "the number of slots must be a power of two") };
-        Self([const { Slot::new() }; N])
+        Self([const { Slot::new() }; N], PhantomData)
     }
 
     /// The notifier's peek, in a static of known size: no load but that of the slot.
@@ -37,7 +61,7 @@ impl<const N: usize> Slots<N> {
 }
 
 #[cfg(not(layby_model))]
-impl<const N: usize> core::fmt::Debug for Slots<N> {
+impl<const N: usize, B: Backend> core::fmt::Debug for Slots<N, B> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Slots").field("len", &N).finish_non_exhaustive()
     }
@@ -52,10 +76,11 @@ pub(super) enum Bank {
 
 impl Bank {
     #[cfg(not(layby_model))]
-    pub(super) const fn in_static<const N: usize>(slots: &'static Slots<N>) -> Self {
+    pub(super) const fn in_static<const N: usize, B: Backend>(slots: &'static Slots<N, B>) -> Self {
         Self::Static(&slots.0)
     }
 
+    #[track_caller]
     pub(super) fn owned(slots: usize) -> Self {
         assert!(slots.is_power_of_two(), "the number of slots must be a power of two, not {slots}");
         Self::Owned((0..slots).map(|_| Slot::new()).collect())
@@ -74,26 +99,32 @@ impl Bank {
 /// What a table has besides slots.
 pub(super) struct State {
     generation: Generation,
+    /// Two for each marker, and one if tasks have waited.
     alerts: AtomicUsize,
+    tasks: TaskBanks,
 }
+
+const TASKS: usize = 1;
+const MARKER: usize = 2;
 
 impl State {
     /// For a table that has existed since before any fork.
     #[cfg(not(layby_model))]
-    pub(super) const fn new() -> Self {
-        Self { generation: Generation::new(), alerts: AtomicUsize::new(0) }
+    pub(super) const fn new(slots: usize) -> Self {
+        Self { generation: Generation::new(), alerts: AtomicUsize::new(0), tasks: TaskBanks::new(slots) }
     }
 
-    pub(super) fn current() -> Self {
-        Self { generation: Generation::current(), alerts: AtomicUsize::new(0) }
+    pub(super) fn current(slots: usize) -> Self {
+        Self { generation: Generation::current(), alerts: AtomicUsize::new(0), tasks: TaskBanks::new(slots) }
     }
 
-    /// Makes the table fit for publishing: a child's first use empties it of its parent's elements and alerts.
+    /// Makes the table fit for publishing: a child's first use empties it of its parent's elements, alerts and banks.
     #[inline]
     pub(super) fn enter(&self, slots: &[Slot]) {
         self.generation.enter(|| {
             slots.iter().for_each(Slot::forget_all);
             self.alerts.store(0, Ordering::Relaxed);
+            self.tasks.forget_all();
         });
     }
 
@@ -103,20 +134,73 @@ impl State {
         self.generation.is_current()
     }
 
-    /// The number of markers in this table's ticket queues. Non-zero sends every post to its slow path.
+    /// Whether a notifier must look at more than the slots of threads: there are markers in this table's ticket queues, or
+    /// tasks wait here, or have waited.
+    ///
+    /// One word for both: a post looks at it anyway, and where a wake did not, it is one load more of a line that nobody
+    /// writes. (The alternative, a flag in the slot of the threads, would cost every task that waits a second line.)
     #[inline(always)]
-    pub(super) fn alerts(&self) -> usize {
+    pub(super) fn is_alert(&self) -> bool {
+        self.seen_alerts() != 0
+    }
+
+    /// Whether tasks wait here, or have waited.
+    #[inline]
+    pub(super) fn has_tasks(&self) -> bool {
+        self.seen_alerts() & TASKS != 0
+    }
+
+    /// The number of markers in this table's ticket queues.
+    #[inline(always)]
+    pub(super) fn markers(&self) -> usize {
+        self.seen_alerts() / MARKER
+    }
+
+    #[inline(always)]
+    fn seen_alerts(&self) -> usize {
         // Ordering: SeqCst, as the peek at a slot.
         self.alerts.load(Ordering::SeqCst)
     }
 
+    #[inline]
     pub(super) fn raise_alert(&self) {
         // Ordering: SeqCst; in one order with the peeks.
-        self.alerts.fetch_add(1, Ordering::SeqCst);
+        self.alerts.fetch_add(MARKER, Ordering::SeqCst);
     }
 
+    #[inline]
     pub(super) fn lower_alert(&self) {
         // Ordering: relaxed; an alert that is seen for too long costs a search.
-        self.alerts.fetch_sub(1, Ordering::Relaxed);
+        self.alerts.fetch_sub(MARKER, Ordering::Relaxed);
+    }
+
+    /// The banks of tasks, for a task that will publish: it is seen from now on that there are some.
+    #[inline]
+    pub(super) fn tasks_to_come(&self) -> &TaskBanks {
+        // Ordering: relaxed, both; fence A follows. See `task/banks.rs`, "Why a notifier sees the bank".
+        if self.alerts.load(Ordering::Relaxed) & TASKS == 0 {
+            self.alerts.fetch_or(TASKS, Ordering::Relaxed);
+        }
+        &self.tasks
+    }
+
+    /// The banks of tasks.
+    #[inline]
+    pub(super) fn tasks(&self) -> &TaskBanks {
+        &self.tasks
+    }
+
+    /// The slots of tasks where somebody may wait for a key with this hash. For a notifier that has put fence B, or a `SeqCst`
+    /// change of the condition, before it.
+    #[inline]
+    pub(super) fn task_slots_of(&self, hash: u32) -> impl Iterator<Item = &TaskSlot> {
+        // The generation is read after the place.
+        self.tasks.slots_of(hash).filter(|slot| slot.is_occupied() && self.is_current())
+    }
+
+    /// All slots of tasks where somebody may wait, and their numbers in their banks. As above.
+    pub(super) fn occupied_task_slots(&self) -> impl Iterator<Item = (usize, &TaskSlot)> {
+        let slots = self.tasks.all().flat_map(|slots| slots.iter().enumerate());
+        slots.filter(|(_, slot)| slot.is_occupied() && self.is_current())
     }
 }

@@ -1,65 +1,70 @@
-//! One waiting thread: its gate, its link in a chain, and what it waits for.
+//! One waiting thread: its gate, its link in a chain, and what it waits for. Or one of several that a thread has
+//! published at once: a member of a [group](super::group).
 //!
-//! # The gate
+//! # Never unique
 //!
-//! | gate | the owner | the element |
-//! |---|---|---|
-//! | `WAITING` | runs: it publishes, checks its condition, spins, or has left the element lingering | on a chain or in somebody's hands, or about to be |
-//! | `SLEEPING` | sleeps, or is on its way to or from sleep | on a chain, or in somebody's hands |
-//! | `NOTIFIED` | may go | its owner's alone |
+//! A published element is reached by others whatever its owner holds to it (invariant I2). A `&mut` says that nobody else
+//! reaches a byte of what it points to, interior mutability or not, and the compiler is told so (`noalias`). An owner gets
+//! one all the same: the destructor of a thread-local does, and so does the `poll` of a future. Wrong, then:
 //!
-//! | transition | by | how |
-//! |---|---|---|
-//! | any → `WAITING` | the owner, while the element is on no chain | plain store |
-//! | `WAITING` → `SLEEPING` | the owner, before it sleeps | compare-and-swap |
-//! | `SLEEPING` → `WAITING` | the owner, when its deadline has passed | compare-and-swap |
-//! | `WAITING`, `SLEEPING` → `NOTIFIED` | the one notifier that took the element off its chain | swap |
+//! ```text
+//! owner                                        notifier
+//! the thread ends: drop(&mut local)
+//!   withdraw: on the chain? not any more       has the element in hand: swaps its gate
+//!   waits for the gate                         which is an access to what `&mut local` claims: undefined behaviour
+//! ```
 //!
-//! The third state is what saves system calls: a notifier that finds `WAITING` need not call the kernel, for the owner
-//! will check the gate before it sleeps.
+//! So an element is pinned, and by that every type that has one: a `&mut` to what is not [`Unpin`] claims nothing. That is
+//! how rustc treats such types until there is a stable `UnsafePinned`, for the futures that borrow from themselves. The
+//! alternative, a thread-local without a destructor and a second one whose destructor reaches the first by a shared
+//! reference, would serve the thread's element only, and the next type that contains one would have to remember it.
 
 #![allow(unsafe_code)]
 
 use super::{
-    Key,
+    crowd::Crowd,
+    gate::Gate,
+    group::GroupGate,
+    linked::{Label, Linked, Sleepers},
     trace::{Stamp, Trace},
 };
 use crate::counters::{self, Event};
 use crate::deadline::Deadline;
-use crate::spin_policy::{self, SpinFirst};
+use crate::spin_policy::SpinFirst;
 use crate::sync::{
     IN_A_MODEL,
-    atomic::{AtomicPtr, AtomicU32, Ordering},
+    atomic::{AtomicPtr, Ordering},
     cell::UnsafeCell,
     const_outside_models,
 };
 use crate::sys::Backend;
-use core::ptr;
-
-const WAITING: u32 = 0;
-const SLEEPING: u32 = 1;
-const NOTIFIED: u32 = 2;
-
-/// What an element waits for.
-#[derive(Clone, Copy)]
-pub(super) struct Label {
-    pub(super) key: Key,
-    /// Whether a wake of one may choose this element as the one. A lingering element must not be: nobody may be waiting
-    /// behind it.
-    pub(super) selectable: bool,
-}
+use core::{marker::PhantomPinned, ptr};
 
 /// One waiting thread. Aligned as in the paper: the spinning owner and its neighbours in memory do not disturb each
 /// other, and two low bits of its address are free. In this order: a notifier needs the gate and the link, and finds
 /// both on one cache line.
 #[repr(C, align(128))]
 pub(super) struct Element {
-    gate: AtomicU32,
-    /// The next older element of the chain. The pop-stack's, once published.
-    pub(super) succ: AtomicPtr<Element>,
+    gate: Gate,
+    /// What its owner waits for, if it is a member of a group; or null. It is there for as long as the element is.
+    group: *const GroupGate,
+    succ: AtomicPtr<Element>,
     label: UnsafeCell<Option<Label>>,
     pub(super) trace: Trace,
+    /// Others reach it while its owner has a `&mut` to it, or to what contains it: see "Never unique".
+    not_unique: PhantomPinned,
 }
+
+/// Does not compile if an element is [`Unpin`]: `_` may then be either.
+const _: () = {
+    trait IsNotUnpin<Witness> {
+        const PROVEN: () = ();
+    }
+    struct Unpinned;
+    impl<T> IsNotUnpin<()> for T {}
+    impl<T: Unpin> IsNotUnpin<Unpinned> for T {}
+    <Element as IsNotUnpin<_>>::PROVEN
+};
 
 // SAFETY: `label` is written only by the owner while the element is on no chain, and read only by a thread that has the
 // element in its hands. Pushing releases the write and detaching acquires it; setting the gate, or putting back, releases
@@ -71,12 +76,22 @@ impl Element {
         /// An element that is on no chain.
         pub(super) fn new(label: Option<Label>) -> Self {
             Self {
-                gate: AtomicU32::new(WAITING),
+                gate: Gate::new(),
+                group: ptr::null(),
                 succ: AtomicPtr::new(ptr::null_mut()),
                 label: UnsafeCell::new(label),
                 trace: Trace::unwritten(),
+                not_unique: PhantomPinned,
             }
         }
+    }
+
+    /// An element that is on no chain, of an owner that waits for the gate of its group.
+    ///
+    /// # Safety
+    /// `group` is there for as long as the element is.
+    pub(super) unsafe fn member_of(group: &GroupGate, label: Label) -> Self {
+        Self { group, ..Self::new(Some(label)) }
     }
 
     /// Makes the element ready to be published again.
@@ -84,33 +99,16 @@ impl Element {
     /// # Safety
     /// The caller is the owner, and the element is on no chain and in nobody's hands.
     pub(super) unsafe fn rearm(&self, label: Label) {
-        // Ordering: relaxed; the push that follows releases it.
-        self.gate.store(WAITING, Ordering::Relaxed);
+        self.gate.close();
         // SAFETY: by the caller's promise nobody else can reach the element.
         self.label.with_mut(|slot| unsafe { *slot = Some(label) });
         self.trace.begin(Stamp::NONE, false);
     }
 
-    /// What the element waits for.
-    ///
-    /// # Safety
-    /// The caller is the owner, or has the element in its hands: detached from its chain and not yet notified.
-    pub(super) unsafe fn label(&self) -> Option<Label> {
-        // SAFETY: by the caller's promise the owner does not write it now.
-        self.label.with(|label| unsafe { *label })
-    }
-
-    /// Whether a notifier has released the element to its owner.
-    pub(super) fn is_notified(&self) -> bool {
-        // Ordering: acquire; matches the swap in `notify`. What the notifier did before is visible, and its last access
-        // to the element lies in the past.
-        self.gate.load(Ordering::Acquire) == NOTIFIED
-    }
-
     /// Whether the owner sleeps, or is on its way to or from sleep; for reports.
     pub(super) fn is_asleep(&self) -> bool {
-        // Ordering: acquire; matches the release in `wait`: the time is stamped.
-        self.gate.load(Ordering::Acquire) == SLEEPING
+        // SAFETY: the element is there, and its group's gate with it.
+        unsafe { self.group.as_ref() }.map_or_else(|| self.gate.is_asleep(), GroupGate::is_asleep)
     }
 
     /// Waits until notified (`true`) or until the deadline has passed (`false`); before it sleeps
@@ -118,47 +116,69 @@ impl Element {
     ///
     /// Only the owner calls it, and only once the element is published.
     pub(super) fn wait<B: Backend>(&self, deadline: Deadline, spin: SpinFirst) -> bool {
-        if spin_policy::spin_until(spin, deadline, || self.is_notified()) {
-            return true;
+        self.gate.wait::<B>(deadline, spin, || {
+            self.trace.stamp();
+            // SAFETY: we are the owner.
+            unsafe { self.label() }.and_then(Crowd::for_waiter::<B>)
+        })
+    }
+}
+
+// SAFETY:
+// - The type is aligned so.
+// - The link is a field of its own.
+// - The swap is `notify`'s last access.
+// - Only a notifier that has the element in hand sets `NOTIFIED`, and a release and an acquire go with it.
+unsafe impl Linked for Element {
+    const ALIGNMENT: usize = align_of::<Self>();
+
+    type Due<B: Backend> = Sleepers<B>;
+
+    #[inline]
+    fn succ(&self) -> &AtomicPtr<Self> {
+        &self.succ
+    }
+
+    unsafe fn label(&self) -> Option<Label> {
+        // SAFETY: by the caller's promise the owner does not write it now.
+        self.label.with(|label| unsafe { *label })
+    }
+
+    /// Opening the gate is the last access: the owner may return, and the memory of the element and of its group may be
+    /// another's, before the next line.
+    unsafe fn notify<B: Backend>(element: *const Self, due: &mut Sleepers<B>) {
+        // SAFETY: an element in somebody's hands is alive (by invariant I2), and its group's gate with it, until its own gate
+        // is open.
+        let (gate, group, label) =
+            unsafe { (&raw const (*element).gate, (*element).group.as_ref(), (*element).label()) };
+        let asleep_on_group = group.and_then(GroupGate::open);
+        // Ordering: release; matches the acquire of the owner. Whatever we read of the element we have read, and its group
+        // we have left (G1).
+        // SAFETY: as above.
+        let opened = unsafe { Gate::open(gate, Ordering::Release) };
+        counters::count(Event::Wake);
+        if cfg!(debug_assertions) || IN_A_MODEL {
+            assert!(!opened.was_open(), "an element was notified twice");
         }
-        self.trace.stamp();
-        // Ordering: release, for `is_asleep` alone; acquire on failure, as in `is_notified`.
-        if self.gate.compare_exchange(WAITING, SLEEPING, Ordering::Release, Ordering::Acquire).is_err() {
-            return true;
+        // An owner that sleeps on this very gate does not sleep on its group's any more.
+        if let Some(sleeper) = opened.sleeper(B::wake).or(asleep_on_group) {
+            due.add(sleeper);
+            label.into_iter().for_each(|label| due.note_alike(label));
         }
-        loop {
-            B::wait(&self.gate, SLEEPING, deadline.instant());
-            if self.is_notified() {
-                return true;
-            }
-            if deadline.has_passed() {
-                // If this comes first, the notifier will find WAITING and spare the system call. If the notifier came
-                // first, the wake-up counts and the timeout does not. Ordering: acquire on failure, as in `is_notified`.
-                return self.gate.compare_exchange(SLEEPING, WAITING, Ordering::Relaxed, Ordering::Acquire).is_err();
-            }
+        if opened.was_in_crowd() {
+            label.into_iter().for_each(|label| due.add_one_in(Crowd::of(label)));
         }
     }
 
-    /// Releases the element to its owner and wakes it if it sleeps.
-    ///
-    /// The swap is the last access: the owner may return, and the element's memory may be another's, before the next
-    /// line. So the gate's address is taken before, and [`Backend::wake`] uses it as a name only. A swap, and not a
-    /// load of the state followed by a store: the owner may fall asleep between the two, and nobody would wake it.
-    ///
-    /// # Safety
-    /// The caller has the element in its hands, and gives it up with this call.
-    pub(super) unsafe fn notify<B: Backend>(element: *const Self) {
-        // SAFETY: an element in somebody's hands is alive (by invariant I2).
-        let gate = unsafe { &raw const (*element).gate };
-        // Ordering: release; matches the acquire of the owner. Whatever we read of the element we have read.
-        // SAFETY: as above; the element is alive until the swap has taken place.
-        let before = unsafe { (*gate).swap(NOTIFIED, Ordering::Release) };
-        counters::count(Event::Wake);
-        if cfg!(debug_assertions) || IN_A_MODEL {
-            assert_ne!(before, NOTIFIED, "an element was notified twice");
-        }
-        if before == SLEEPING {
-            B::wake(gate);
-        }
+    fn is_notified(&self) -> bool {
+        self.gate.is_notified()
+    }
+
+    /// Not in a crowd: it is released alone.
+    fn wait_to_be_released<B: Backend>(&self) {
+        self.gate.wait::<B>(Deadline::NEVER, SpinFirst::Briefly, || {
+            self.trace.stamp();
+            None
+        });
     }
 }

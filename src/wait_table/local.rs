@@ -27,16 +27,18 @@
 #![allow(unsafe_code)]
 
 use super::{
-    Key, WaitOutcome, WaitTable,
-    element::{Element, Label},
-    pop_stack::Slot,
-    publication::{with_published, withdraw},
+    Key, Location, WaitOutcome, WaitTable,
+    bank::Slot,
+    element::Element,
+    limit::Limit,
+    linked::{Label, Linked},
+    publication::{with_published, withdraw_thread},
     trace::Stamp,
 };
 use crate::counters::{self, Event};
 use crate::deadline::Deadline;
 use crate::spin_policy::SpinFirst;
-use crate::sync::{const_outside_models, fence_after_publish, world_thread_local};
+use crate::sync::{const_outside_models, fence_after_publish, in_destructor, world_thread_local};
 use crate::sys::{Backend, Native, fork::Birth, process_exit};
 use core::{cell::Cell, fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
@@ -48,8 +50,25 @@ const POLL: Duration = Duration::from_millis(1);
 struct Local {
     element: Element,
     place: Cell<Option<Place>>,
+    /// What was looked up last.
+    last: Cell<Option<Lookup>>,
     /// How often the element has been published; tells an [`Armed`] whether the element is still where it left it.
     publications: Cell<u64>,
+}
+
+/// A key of a table, and its slot: the one entry of the paper's cache, in its Lookup.
+///
+/// Here the thread-local is at hand. It stays right: a table that an element may linger on is never dropped, and its
+/// slots for threads stay where they are, when banks for tasks are added, and in a fork's child. In a thread-local's
+/// destructor there may be none, and no place for the element either. A wake does without: it may run in a signal handler, which would
+/// find an entry half written, and on platforms where a thread-local is allocated when it is first used; and its
+/// hash is worked out while its fence waits (docs/measurements.md, "Slot lookup").
+#[derive(Clone, Copy)]
+struct Lookup {
+    /// The address of the table, as a name.
+    table: usize,
+    key: Key,
+    slot: &'static Slot,
 }
 
 /// Where the thread's element is.
@@ -60,7 +79,7 @@ struct Place {
     /// Whether it was published in the loop form, whose caller then checked its condition.
     in_loop: bool,
     born: Birth,
-    /// [`withdraw`] for the backend of the slot's table.
+    /// [`withdraw_thread`] for the backend of the slot's table.
     withdraw: fn(&Slot, &Element, Birth),
 }
 
@@ -71,7 +90,26 @@ world_thread_local! {
 impl Local {
     const_outside_models! {
         fn new() -> Self {
-            Self { element: Element::new(None), place: Cell::new(None), publications: Cell::new(0) }
+            Self {
+                element: Element::new(None),
+                place: Cell::new(None),
+                last: Cell::new(None),
+                publications: Cell::new(0),
+            }
+        }
+    }
+
+    /// The slot of a key.
+    #[inline]
+    fn look_up<B: Backend>(&self, table: &'static WaitTable<B>, key: Key) -> &'static Slot {
+        let name = ptr::from_ref(table).addr();
+        match self.last.get() {
+            Some(last) if last.key == key && last.table == name => last.slot,
+            _ => {
+                let slot = table.slot_of(key);
+                self.last.set(Some(Lookup { table: name, key, slot }));
+                slot
+            }
         }
     }
 
@@ -98,7 +136,7 @@ impl Local {
         self.withdraw();
         // SAFETY: we are the owner, and `withdraw` has taken the element off its chain.
         unsafe { self.element.rearm(Label { key, selectable: false }) };
-        self.place.set(Some(Place { slot, key, in_loop, born: Birth::now(), withdraw: withdraw::<B> }));
+        self.place.set(Some(Place { slot, key, in_loop, born: Birth::now(), withdraw: withdraw_thread::<B> }));
         self.publications.set(self.publications.get() + 1);
         // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor withdraws it
         // before its memory goes.
@@ -122,9 +160,11 @@ impl Local {
 }
 
 impl Drop for Local {
+    /// The element may be on a chain, or in somebody's hands; the `&mut` does not claim otherwise, for an element is
+    /// pinned.
     fn drop(&mut self) {
         if !process_exit::others_were_killed() {
-            self.withdraw();
+            in_destructor(|| self.withdraw());
         }
     }
 }
@@ -138,20 +178,21 @@ impl<B: Backend> WaitTable<B> {
     /// The check of the condition must be the last thing before the call. In particular, another loop for the same key
     /// between the two may use up the wake-up that the check has just missed; the closure forms and [`Armed`] have no such
     /// gap.
-    pub fn location_wait(&'static self, key: impl Into<Key>) {
-        self.location_wait_at(key.into(), Deadline::NEVER);
+    pub fn location_wait(&'static self, location: impl Location) {
+        let _ = self.location_wait_at(location.key(), Deadline::NEVER);
     }
 
-    /// Like [`location_wait`](Self::location_wait), but gives up at `deadline`. [`Woken`](WaitOutcome::Woken) means: check
-    /// the condition again.
-    pub fn location_wait_deadline(&'static self, key: impl Into<Key>, deadline: Instant) -> WaitOutcome {
-        self.location_wait_at(key.into(), Deadline::at(deadline))
+    /// Like [`location_wait`](Self::location_wait), but gives up at `deadline` ([how late](crate::wait_table#deadlines)).
+    /// [`Woken`](WaitOutcome::Woken) means: check the condition again.
+    pub fn location_wait_deadline(&'static self, location: impl Location, deadline: Instant) -> WaitOutcome {
+        self.location_wait_at(location.key(), Deadline::at(deadline))
     }
 
     fn location_wait_at(&'static self, key: Key, deadline: Deadline) -> WaitOutcome {
-        let slot = self.enter(key);
+        self.make_current();
         LOCAL
             .try_with(|local| {
+                let slot = local.look_up(self, key);
                 if local.is_at(slot, key) && local.is_checked() {
                     return local.wait::<B>(deadline);
                 }
@@ -164,15 +205,16 @@ impl<B: Backend> WaitTable<B> {
             .unwrap_or_else(|_| self.poll(key, deadline))
     }
 
-    /// Arms the thread for `key`: any [`wake_all`](Self::wake_all) from now on ends [`Armed::wait`].
+    /// Arms the thread for `location`: any [`wake_all`](Self::wake_all) from now on ends [`Armed::wait`].
     ///
     /// Only for tables that are never dropped, like [`location_wait`](Self::location_wait); see
     /// [`wait_if`](Self::wait_if) for the same on any table.
-    pub fn arm(&'static self, key: impl Into<Key>) -> Armed<B> {
-        let key = key.into();
-        let slot = self.enter(key);
+    pub fn arm(&'static self, location: impl Location) -> Armed<B> {
+        let key = location.key();
+        self.make_current();
         let publication = LOCAL
             .try_with(|local| {
+                let slot = local.look_up(self, key);
                 // An element still there from an earlier wait was followed by fence A then, and the caller's check
                 // comes after that; no second fence is needed. Where a notification is not yet seen, the wait sees it.
                 if !local.is_at(slot, key) || local.element.is_notified() {
@@ -186,10 +228,10 @@ impl<B: Backend> WaitTable<B> {
 
     /// Waits for a short time by an element on the stack.
     fn poll(&self, key: Key, deadline: Deadline) -> WaitOutcome {
-        let until = deadline.earlier_of(Deadline::after(POLL));
+        let until = Limit::at(deadline.earlier_of(Deadline::after(POLL)));
         let label = Label { key, selectable: false };
-        let ((), notified) = with_published::<B, _>(self.enter(key), label, Stamp::NONE, |element| {
-            element.wait(until, SpinFirst::Briefly);
+        let ((), notified) = with_published(self, label, Stamp::NONE, &until, |element| {
+            element.wait(&until, SpinFirst::Briefly);
         });
         if !notified && deadline.has_passed() { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
@@ -231,10 +273,10 @@ pub struct Armed<B: Backend = Native> {
 impl<B: Backend> Armed<B> {
     /// Waits for a wake-up of the key since it was armed. May return early.
     pub fn wait(self) {
-        self.wait_at(Deadline::NEVER);
+        let _ = self.wait_at(Deadline::NEVER);
     }
 
-    /// Like [`wait`](Self::wait), but gives up at `deadline`.
+    /// Like [`wait`](Self::wait), but gives up at `deadline` ([how late](crate::wait_table#deadlines)).
     pub fn wait_deadline(self, deadline: Instant) -> WaitOutcome {
         self.wait_at(Deadline::at(deadline))
     }
@@ -243,9 +285,10 @@ impl<B: Backend> Armed<B> {
         let Some(publication) = self.publication else {
             return self.table.poll(self.key, deadline);
         };
-        let slot = self.table.enter(self.key);
+        self.table.make_current();
         LOCAL
             .try_with(|local| {
+                let slot = local.look_up(self.table, self.key);
                 let is_still_armed = local.publications.get() == publication && local.is_at(slot, self.key);
                 if is_still_armed { local.wait::<B>(deadline) } else { WaitOutcome::Woken }
             })

@@ -5,12 +5,47 @@
 //! | [`wait_until`] | a condition in a closure | on the stack, off its chain on return |
 //! | [`location_wait`] | a loop around a condition | the thread's own, may linger |
 //! | [`arm`] | a check between arming and waiting | the thread's own, may linger |
-//! | [`WaitTable::wait_if`] | the same as a closure, on any table; can be woken one by one | on the stack |
+//! | [`wait_if`] | the same as a closure, on any table; can be woken one by one | on the stack |
+//! | [`wait_until_any`] | a condition on several locations | one for each, on the stack |
+//!
+//! Those on the stack have forms with a [`Limit`]: a deadline, a [`Cancel`], or several of them.
+//!
+//! # Which form
+//!
+//! | who may go on | wait | wake |
+//! |---|---|---|
+//! | everybody: flag, latch, barrier, once | [`wait_until`] | [`location_wake_all`] |
+//! | any one: lock, event, queue | [`wait_if`] in a loop; for a queue rather a `WaitPoint` of [`eventcount`](crate::eventcount) | [`location_wake_one`] |
+//! | the one whose number it is | [`wait_until`] on [`Key::ticket`] | [`location_wake_all`] of that key |
+//! | whoever a loop or a check that fits no closure lets go | [`location_wait`], [`arm`] | [`location_wake_all`] |
+//!
+//! [`location_wake_all`] wakes everybody who waits there in whatever form. If only one of them can go on, the others are woken for
+//! nothing, a thundering herd. A wake of one is for [`wait_if`] only: it wakes all who wait in other forms.
+//!
+//! Fair exclusion in a line, with two counters:
+//!
+//! ```
+//! use layby::{Key, location_wake_all, wait_until};
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//!
+//! let (tickets, serving) = (AtomicU64::new(0), AtomicU64::new(0));
+//! std::thread::scope(|s| {
+//!     for _ in 0..4 {
+//!         s.spawn(|| {
+//!             let mine = tickets.fetch_add(1, Ordering::Relaxed);
+//!             wait_until(Key::ticket(&serving, mine), || serving.load(Ordering::Acquire) == mine);
+//!             // One at a time, in the order of the tickets; and now the next, whoever else waits.
+//!             serving.store(mine + 1, Ordering::Release);
+//!             location_wake_all(Key::ticket(&serving, mine + 1));
+//!         });
+//!     }
+//! });
+//! ```
 //!
 //! # The protocol
 //!
 //! A waiter publishes an element on the chain of its key's slot, then checks its condition, then waits for the element's
-//! gate. A notifier makes the condition true, then peeks at the slot, detaches what is there, and sets each gate.
+//! gate. A notifier makes the condition true, then peeks at the slot, picks the elements of its key, and sets each gate.
 //!
 //! Wrong, if the waiter checks before it publishes:
 //!
@@ -28,7 +63,7 @@
 //! waiter                              notifier
 //! publish on the slot                 condition = true
 //! fence A                             fence B
-//! condition? no: sleep                slot empty? no: detach, set gates, wake
+//! condition? no: sleep                slot empty? no: pick, set gates, wake
 //! ```
 //!
 //! That the waiter reads "no" and the notifier reads "yes" is impossible: of the two fences one comes first in the
@@ -51,12 +86,23 @@
 //!   slots that are never freed.
 //!
 //! No wake-up is lost: by the argument above the notifier finds the slot not empty if the waiter goes to sleep. By I1 the
-//! waiter's element is then on the chain, which the notifier detaches and notifies; or in the hands of a notifier, which
+//! waiter's element is then on the chain, where the notifier picks it and notifies it; or in the hands of a notifier, which
 //! sets its gate, whereupon the waiter checks again, after publishing again; or in a picker's hands, with I5 the same.
 //!
 //! # What is promised
 //!
-//! Spurious wake-ups happen, lost ones do not. Nothing is promised about the order in which waiters of one key run.
+//! Spurious wake-ups happen, when two threads choose among the waiters of one slot at a time; lost ones do not. Nothing is
+//! promised about the order in which waiters of one key run.
+//!
+//! # Deadlines
+//!
+//! A wait never ends before its deadline without a reason, and one that has passed ends it, as soon as the operating system
+//! lets its thread run. One thing may keep it longer: another thread that has the waiter's element in its hands at that moment,
+//! because it wakes or searches the same slot, must set the gate or put the element back before the wait can return. That
+//! takes a few instructions; if the thread is not running, because it was preempted, stopped or interrupted there, it takes
+//! until it is. There is no bound on that. A program with hard deadlines keeps strangers out by a table of its own, and
+//! does not wake with threads that may not run. The end of a thread that has used the loop form or [`arm`] is held up in the
+//! same way. (Why it cannot be bounded is at the head of `publication.rs`.)
 //!
 //! # A wait, step by step
 //!
@@ -86,13 +132,15 @@
 //! 2. The peek, `Global::is_occupied` (`global.rs`), which is `Slot::is_occupied` (`pop_stack.rs`): one load. Most often the
 //!    slot is empty, and that was all.
 //! 3. `WaitTable::wake_if_current` (`table.rs`): are the elements this process's own? After a fork they may not be.
-//! 4. `wake_chain` (`wake.rs`) detaches the whole chain by one compare-and-swap (`Slot::detach_all`).
-//! 5. For each element: read the link to the next, then `Element::notify` (`element.rs`) swaps the gate to `NOTIFIED`. From
-//!    then on the element is its owner's; the gate's address is only a name.
-//! 6. The gate said `SLEEPING`: `Backend::wake` (`sys/futex.rs`). It said `WAITING`: no system call.
+//!    And does the slot's fingerprint allow for our key? If strangers alone wait there, that was all.
+//! 4. `wake_those` (`wake.rs`) *picks*: it takes the chain and marks the slot `PICKED`, takes out the elements of its key, and
+//!    puts the others back (`pop_stack.rs`).
+//! 5. For each element taken: read the link to the next, then `Element::notify` (`element.rs`) swaps the gate to `NOTIFIED`.
+//!    From then on the element is its owner's; the gate's address is only a name.
+//! 6. Where the gate said `SLEEPING`: `Backend::wake` (`sys/futex.rs`), when all gates are set, or those of some sleepers. Where
+//!    it said `WAITING`: no system call.
 //!
-//! A wake that has to choose ([`WaitTable::wake_one`]), a withdrawal in step 9 that finds its element still there, and a
-//! report *pick*: they take the chain and mark the slot `PICKED`, take out the elements they want, and put the others back.
+//! [`WaitTable::wake_one`], a withdrawal in step 9 that finds its element still there, and a report pick likewise.
 //!
 //! # Glossary
 //!
@@ -100,7 +148,9 @@
 //! |---|---|
 //! | key | what is waited on: an address, or an address and a ticket |
 //! | element | one waiting thread: a gate, a link, a label; on its stack or in a thread-local |
-//! | gate | the word in an element that its owner spins and sleeps on |
+//! | gate | the word in an element, or of a group, that its owner spins and sleeps on |
+//! | group, member | several elements of one thread that are published at once, and one of them |
+//! | limit | what ends a wait besides what it waits for: a deadline, a cancellation |
 //! | label | what an element waits for, and whether a wake of one may select it |
 //! | slot, chain | a word of the table, and the stack of elements that hangs on it |
 //! | bank, table, home | the array of slots; a bank with its state; the type that stands for a static table |
@@ -111,6 +161,7 @@
 //! | wake | to notify those who wait for a key, and have the operating system wake those of them that sleep |
 //! | in hand | detached or picked, and not yet notified or put back |
 //! | pick, put back | to take a chain in hand in order to take out some elements; to return the others |
+//! | fingerprint | bits of a slot's word that tell whether its elements may be of a key |
 //! | flush | what a notifier asks of a picker in its way: to notify all it holds instead of putting them back |
 //! | withdraw | to take one's own element off its chain |
 //! | linger | to stay on a chain after the wait is over, as the loop form's element may |
@@ -122,34 +173,68 @@
 //! | generation, birth | how many forks lie between the first process and this one; the generation a thing was made in |
 //! | world | what atomics, threads and clocks are: std's, a model checker's, or the simulator's |
 
+mod any;
+#[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+mod asymmetric;
 mod bank;
+mod cancel;
+mod crowd;
 mod element;
+mod gate;
 mod global;
+mod group;
 mod key;
+mod limit;
+mod linked;
 mod local;
+mod location;
 mod pop_stack;
 mod publication;
 mod table;
+mod task;
 mod trace;
 mod waiters;
 mod wake;
 
+#[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
+pub(crate) use asymmetric::AsymmetricFences;
 #[cfg(not(layby_model))]
 pub use bank::Slots;
+pub use cancel::Cancel;
+#[cfg(layby_model)]
+pub(crate) use crowd::crowds;
 pub use global::{
     Global, Home, arm, global, location_wait, location_wait_deadline, location_wake_all, location_wake_all_seqcst,
-    wait_until, wait_until_deadline, wait_until_timeout,
+    location_wake_one, wait_for, wait_for_deadline, wait_for_timeout, wait_for_within, wait_if, wait_if_deadline,
+    wait_if_within, wait_until, wait_until_any, wait_until_any_deadline, wait_until_any_timeout, wait_until_any_within,
+    wait_until_deadline, wait_until_timeout, wait_until_within,
 };
+pub(crate) use global::{Peek, table_of};
 pub use key::Key;
+pub(crate) use key::twa_hash;
+pub use limit::Limit;
 pub use local::Armed;
+pub use location::Location;
 pub use table::WaitTable;
+pub use task::{
+    AtHome, WaitForAsync, WaitIfAsync, WaitUntilAsync, Waiting, wait_for_async, wait_if_async, wait_until_async,
+};
+pub(crate) use task::{Moment, Purpose, Wakes};
 pub use waiters::{Activity, Waiter, Waiters, dump_waiters, dump_waiters_on_signal, waiters};
 
 /// How a wait with a deadline ended.
+#[must_use = "says whether the deadline has passed"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaitOutcome {
     /// A wake-up, or an early return: check the condition again.
     Woken,
     /// The deadline has passed, and no wake-up came before it.
     TimedOut,
+}
+
+impl WaitOutcome {
+    /// Of a wait that has no limit but a deadline.
+    pub(crate) fn of(ended: Result<(), crate::error::Stopped>) -> Self {
+        if ended.is_ok() { Self::Woken } else { Self::TimedOut }
+    }
 }

@@ -1,6 +1,6 @@
 //! The concurrent pop-stack: push one, detach all. And a way to take some and put the rest back.
 //!
-//! A slot's word is a pointer to the youngest element and two flags:
+//! A slot's word is a pointer to the youngest element, two flags, and a fingerprint:
 //!
 //! | flags | meaning | set by | cleared by |
 //! |---|---|---|---|
@@ -37,11 +37,48 @@
 //! Notifiers do not wait for a picker, nor a picker for anybody. `PICKED` is cleared only by the picker that set it, so the
 //! put-back has no ABA problem. The paper's first way out of a mis-queue, to undo one's push by a compare-and-swap of
 //! the head, would have one: a picker may put the element back on other elements than those it was pushed on.
+//!
+//! # Alone
+//!
+//! An owner whose element is alone on its chain takes it off by one compare-and-swap, from the element to nothing. That has an
+//! ABA problem of the same kind, if others can come between the look at the link and the swap:
+//!
+//! ```text
+//! owner of e                          picker
+//! the slot says e
+//!                                     picks: e and the older d are in its hands
+//!                                     cuts e's link, to build the chain anew
+//! e leads to nothing
+//!                                     links e to d, puts back: the slot says e
+//! from e to nothing: d is lost
+//! ```
+//!
+//! - **L.** The link of an element that has been on a chain without a picker leads to nothing only if there is nothing older, and then
+//!   for as long as the element is published: newcomers come on top, and a picker changes a link only to pass over
+//!   what it takes.
+//!
+//! An element that is pushed while a picker is at work leads to nothing until that puts back; its owner, too, looks at the link
+//! only when it has seen the element on the slot without the flag.
+//!
+//! # The fingerprint
+//!
+//! A notifier that finds elements must pick them to learn their keys, and a lock that uses a new ticket each time comes by
+//! every slot. So the bits of the word that an element's alignment leaves tell a few bits of its key: those in which all
+//! elements agree that are on the chain or in a picker's hands, or `MIXED`. A notifier whose key has another fingerprint
+//! leaves at once.
+//!
+//! - **F.** If the fingerprint is not `MIXED`, it is that of every element on the chain and in the picker's hands.
+//!
+//! A push that finds another fingerprint leaves `MIXED`; picking and flushing keep what is there, which is true of fewer
+//! elements too; putting back works it out anew if it was `MIXED`. It is part of the word that a push compares and swaps, so
+//! whoever must see the element by the argument of fences A and B sees a fingerprint that covers it.
 
 #![allow(unsafe_code)]
 
-use super::Key;
-use super::element::{Element, Label};
+use super::{
+    Key,
+    linked::{Label, Linked},
+};
 use crate::sync::{
     IN_A_MODEL,
     atomic::{AtomicPtr, Ordering},
@@ -54,26 +91,83 @@ use core::{marker::PhantomData, ptr};
 /// for about as many instructions as the chain has elements.
 pub(super) const PICK_ATTEMPTS: u32 = if IN_A_MODEL { 1 } else { 100 };
 
+/// How many elements a chain has at most of which some stay there though they have been called. Arbitrary: a chain that is
+/// gone through in no time.
+pub(super) const MOST_CALLED: usize = if IN_A_MODEL { 1 } else { 8 };
+
 const PICKED: usize = 1;
 const FLUSH: usize = 2;
 
-/// A slot's word: a pointer to the youngest element, and the flags in its low bits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Head(*mut Element);
+const FLAGS: usize = PICKED | FLUSH;
 
-impl Head {
+/// What a few bits tell of the keys of elements, in their place in a slot's word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Fingerprint(usize);
+
+impl Fingerprint {
+    /// Of elements whose keys do not agree in it.
+    const MIXED: Self = Self(0);
+
+    /// In a word that has the room which elements of type `E` leave.
+    fn of<E: Linked>(key: Key) -> Self {
+        Self(key.fingerprint(E::ALIGNMENT / (FLAGS + 1)) * (FLAGS + 1))
+    }
+
+    /// Of an element that may not be labelled.
+    fn of_label<E: Linked>(label: Option<Label>) -> Self {
+        label.map_or(Self::MIXED, |label| Self::of::<E>(label.key))
+    }
+
+    fn joined(self, other: Self) -> Self {
+        if self == other { self } else { Self::MIXED }
+    }
+}
+
+/// A slot's word: a pointer to the youngest element, and in its low bits the flags and the fingerprint.
+struct Head<E>(*mut E);
+
+impl<E> Clone for Head<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Head<E> {}
+
+impl<E> PartialEq for Head<E> {
+    fn eq(&self, other: &Self) -> bool {
+        ptr::eq(self.0, other.0)
+    }
+}
+
+impl<E: Linked> Head<E> {
     const EMPTY: Self = Self(ptr::null_mut());
 
-    fn flagged(flags: usize) -> Self {
-        Self(ptr::without_provenance_mut(flags))
+    /// The bits of a word that are not its pointer's.
+    const LOW_BITS: usize = E::ALIGNMENT - 1;
+
+    fn top(self) -> *mut E {
+        self.0.map_addr(|address| address & !Self::LOW_BITS)
     }
 
-    fn top(self) -> *mut Element {
-        self.0.map_addr(|address| address & !(PICKED | FLUSH))
+    fn fingerprint(self) -> Fingerprint {
+        Fingerprint(self.0.addr() & Self::LOW_BITS & !FLAGS)
     }
 
-    fn with_top(self, element: *const Element) -> Self {
-        Self(element.cast_mut().map_addr(|address| address | (self.0.addr() & (PICKED | FLUSH))))
+    /// The same flags, and what one more element makes of the rest.
+    fn with(self, element: *const E, fingerprint: Fingerprint) -> Self {
+        let joined = if self == Self::EMPTY { fingerprint } else { self.fingerprint().joined(fingerprint) };
+        Self(element.cast_mut().map_addr(|address| address | (self.0.addr() & FLAGS) | joined.0))
+    }
+
+    /// No flags, and these elements.
+    fn of(chain: &Chain<E>, fingerprint: Fingerprint) -> Self {
+        Self(chain.top.map_addr(|address| address | fingerprint.0))
+    }
+
+    /// No elements, and these flags; the fingerprint is still true of those in a picker's hands.
+    fn without_top(self, flags: usize) -> Self {
+        Self(ptr::without_provenance_mut(self.fingerprint().0 | flags))
     }
 
     fn has(self, flag: usize) -> bool {
@@ -82,11 +176,11 @@ impl Head {
 }
 
 /// One slot of a table: the head of a chain of waiting elements.
-pub(super) struct Slot {
-    head: AtomicPtr<Element>,
+pub(super) struct Slot<E> {
+    head: AtomicPtr<E>,
 }
 
-impl Slot {
+impl<E: Linked> Slot<E> {
     const_outside_models! {
         pub(super) fn new() -> Self {
             Self { head: AtomicPtr::new(ptr::null_mut()) }
@@ -101,6 +195,13 @@ impl Slot {
         !self.head.load(Ordering::SeqCst).is_null()
     }
 
+    /// Whether somebody may wait here for `key`, on the chain or in a picker's hands. For a notifier that has peeked.
+    pub(super) fn may_hold(&self, key: Key) -> bool {
+        // Ordering: relaxed; the peek has seen the word, and this is the same word or a later one.
+        let head = Head(self.head.load(Ordering::Relaxed));
+        head != Head::EMPTY && [Fingerprint::MIXED, Fingerprint::of::<E>(key)].contains(&head.fingerprint())
+    }
+
     /// Forgets all elements: those of a parent process, which do not exist in this one.
     pub(super) fn forget_all(&self) {
         self.head.store(ptr::null_mut(), Ordering::Relaxed);
@@ -111,13 +212,16 @@ impl Slot {
     /// # Safety
     /// - The element is on no chain and in nobody's hands.
     /// - It stays where it is until it has been notified, or taken off by [`Picked::take`].
-    pub(super) unsafe fn push(&self, element: &Element) {
+    pub(super) unsafe fn push(&self, element: &E) {
+        debug_assert_eq!(ptr::from_ref(element).addr() % E::ALIGNMENT, 0, "an element leaves no room for the flags");
+        // SAFETY: by the caller's promise we are the only one that can reach the element.
+        let fingerprint = Fingerprint::of_label::<E>(unsafe { element.label() });
         // Ordering: relaxed; what we read is not followed, only linked.
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         loop {
             // Ordering: relaxed; released by the compare-and-swap.
-            element.succ.store(seen.top(), Ordering::Relaxed);
-            let ours = seen.with_top(element);
+            element.succ().store(seen.top(), Ordering::Relaxed);
+            let ours = seen.with(element, fingerprint);
             // Ordering: release; matches the acquire in `detach_all` and `try_pick`: the element's fields are visible to the
             // thread that takes it, and so are those of the elements below (a read-modify-write continues their release
             // sequence). That a notifier without a fence of its own sees the element is fence A's work, which follows
@@ -130,10 +234,10 @@ impl Slot {
     }
 
     /// Takes all elements, to be notified. Elements in a picker's hands are notified by the picker.
-    pub(super) fn detach_all(&self) -> Chain {
+    pub(super) fn detach_all(&self) -> Chain<E> {
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         loop {
-            let left = if seen.has(PICKED) { Head::flagged(PICKED | FLUSH) } else { Head::EMPTY };
+            let left = if seen.has(PICKED) { seen.without_top(PICKED | FLUSH) } else { Head::EMPTY };
             if seen == left {
                 return Chain::EMPTY;
             }
@@ -146,8 +250,20 @@ impl Slot {
         }
     }
 
+    /// By the owner of a published element: takes it off the chain, if there is no other and no picker. See "Alone".
+    pub(super) fn take_alone(&self, element: &E) -> bool {
+        // Ordering: acquire; matches the release in `put_back`: the link.
+        let seen = Head(self.head.load(Ordering::Acquire));
+        let is_alone = ptr::eq(seen.top(), element)
+            && !seen.has(PICKED)
+            // Ordering: relaxed; as above.
+            && element.succ().load(Ordering::Relaxed).is_null();
+        // Ordering: acquire; matches the release in `put_back`: others have let go of the element.
+        is_alone && self.head.compare_exchange(seen.0, ptr::null_mut(), Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
     /// Takes all elements, to choose some and put the others back.
-    pub(super) fn try_pick(&self) -> Pick<'_> {
+    pub(super) fn try_pick(&self) -> Pick<'_, E> {
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         loop {
             if seen.has(PICKED) {
@@ -156,7 +272,7 @@ impl Slot {
             if seen == Head::EMPTY {
                 return Pick::Empty;
             }
-            let picked = Head::flagged(PICKED);
+            let picked = seen.without_top(PICKED);
             // Ordering: acquire; matches the release in `push` and `put_back`. Nothing to release: the flag says all.
             match self.head.compare_exchange_weak(seen.0, picked.0, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(taken) => return Pick::Got(Picked { slot: self, chain: Chain { top: Head(taken).top() } }),
@@ -165,65 +281,85 @@ impl Slot {
         }
     }
 
-    /// Tries to pick up to `attempts` times while another picker is at work; after each attempt that failed, `try_again`
-    /// pauses, and says whether to go on.
-    pub(super) fn pick_patiently(&self, attempts: u32, try_again: impl Fn(u32) -> bool) -> Pick<'_> {
-        for attempt in 0..attempts {
+    /// Tries to pick up to `attempts` times while another picker is at work; between two attempts `try_again` pauses, and
+    /// says whether to go on.
+    pub(super) fn pick_patiently(&self, attempts: u32, try_again: impl Fn(u32) -> bool) -> Pick<'_, E> {
+        for attempt in 1..attempts {
             match self.try_pick() {
                 Pick::Busy if try_again(attempt) => {}
                 found => return found,
             }
         }
-        Pick::Busy
+        self.try_pick()
     }
 }
 
 /// What [`Slot::try_pick`] found.
-pub(super) enum Pick<'a> {
+pub(super) enum Pick<'a, E: Linked> {
     /// No element, and no picker.
     Empty,
     /// Another picker.
     Busy,
-    Got(Picked<'a>),
+    Got(Picked<'a, E>),
 }
 
 /// Elements in the hands of a picker, which must [put back](Self::put_back) what it does not take.
 #[must_use = "elements that are not put back are never woken"]
-pub(super) struct Picked<'a> {
-    slot: &'a Slot,
-    chain: Chain,
+pub(super) struct Picked<'a, E: Linked> {
+    slot: &'a Slot<E>,
+    chain: Chain<E>,
 }
 
-impl Picked<'_> {
+impl<E: Linked> Picked<'_, E> {
     /// Takes `element` off the chain; `false` if it is not among those in hand.
-    pub(super) fn take(&mut self, element: &Element) -> bool {
+    pub(super) fn take(&mut self, element: &E) -> bool {
         let taken = self.take_if(|candidate| ptr::eq(candidate, element));
         // An element that was taken by its own owner need not be notified.
         !core::mem::ManuallyDrop::new(taken).top.is_null()
     }
 
-    /// Takes the oldest selectable element of `key`, and all of `key` that are not selectable.
-    pub(super) fn take_one_of(&mut self, key: Key) -> Chain {
-        let is_of_key = |label: Label| label.key == key;
-        let oldest: *const Element = self
-            .chain
-            .iter()
-            .filter(|element| label_in_hand(element).is_some_and(|label| is_of_key(label) && label.selectable))
-            .last()
-            .map_or(ptr::null(), ptr::from_ref);
-        self.take_if(|element| {
+    /// Chooses the oldest selectable element of `key`, if none `is_chosen` yet, and all of `key` that are not selectable.
+    pub(super) fn choose_one_of<B: Backend>(
+        &mut self,
+        key: Key,
+        is_chosen: &mut bool,
+        due: &mut E::Due<B>,
+    ) -> Chosen<E> {
+        let is_candidate = |element: &&E| {
+            label_in_hand(*element).is_some_and(|label| label.key == key && label.selectable) && !element.is_called()
+        };
+        let oldest: *const E = self.chain.iter().filter(is_candidate).last().map_or(ptr::null(), ptr::from_ref);
+        let oldest = if *is_chosen { ptr::null() } else { oldest };
+        *is_chosen |= !oldest.is_null();
+        let is_wanted = |element: &E| {
             ptr::eq(element, oldest)
-                || label_in_hand(element).is_some_and(|label| is_of_key(label) && !label.selectable)
-        })
+                || label_in_hand(element).is_some_and(|label| label.key == key && !label.selectable)
+        };
+        self.choose(is_wanted, due)
     }
 
-    /// Takes all elements whose key is `wanted`.
-    pub(super) fn take_those(&mut self, wanted: impl Fn(Key) -> bool) -> Chain {
-        self.take_if(|element| label_in_hand(element).is_some_and(|label| wanted(label.key)))
+    /// Chooses all elements whose key is `wanted`.
+    pub(super) fn choose_those<B: Backend>(&mut self, wanted: impl Fn(Key) -> bool, due: &mut E::Due<B>) -> Chosen<E> {
+        self.choose(|element| label_in_hand(element).is_some_and(|label| wanted(label.key)), due)
+    }
+
+    /// Takes the elements that are wanted, if they have not been called; some are called now instead, and stay.
+    fn choose<B: Backend>(&mut self, is_wanted: impl Fn(&E) -> bool, due: &mut E::Due<B>) -> Chosen<E> {
+        let may_stay = self.chain.iter().nth(MOST_CALLED).is_none();
+        let mut called = 0;
+        let taken = self.take_if(|element| {
+            if !is_wanted(element) || element.is_called() {
+                return false;
+            }
+            let stays = may_stay && element.call::<B>(due);
+            called += usize::from(stays);
+            !stays
+        });
+        Chosen { called, taken }
     }
 
     /// Shows every element in hand, and what it waits for.
-    pub(super) fn for_each(&self, mut see: impl FnMut(&Element, Label)) {
+    pub(super) fn for_each(&self, mut see: impl FnMut(&E, Label)) {
         for element in self.chain.iter() {
             if let Some(label) = label_in_hand(element) {
                 see(element, label);
@@ -231,30 +367,43 @@ impl Picked<'_> {
         }
     }
 
-    fn take_if(&mut self, choose: impl FnMut(&Element) -> bool) -> Chain {
+    fn take_if(&mut self, choose: impl FnMut(&E) -> bool) -> Chain<E> {
         let (taken, rest) = self.chain.take().partition(choose);
         self.chain = rest;
         taken
     }
 
-    /// Puts the elements in hand back under those that came meanwhile, or notifies them all if a notifier came.
-    pub(super) fn put_back<B: Backend>(mut self) {
+    /// The fingerprint of what is in hand, which is all that there is: `seen` has no top.
+    fn fingerprint_of_rest(&self, seen: Head<E>) -> Fingerprint {
+        if self.chain.top.is_null() {
+            return Head::<E>::EMPTY.fingerprint();
+        }
+        if seen.fingerprint() != Fingerprint::MIXED {
+            return seen.fingerprint();
+        }
+        let of = |element: &E| Fingerprint::of_label::<E>(label_in_hand(element));
+        self.chain.iter().map(of).reduce(Fingerprint::joined).unwrap_or(Fingerprint::MIXED)
+    }
+
+    /// Puts the elements in hand back under those that came meanwhile, or notifies them all if a notifier came. What is
+    /// `due` to those is left to the caller.
+    pub(super) fn put_back<B: Backend>(mut self, due: &mut E::Due<B>) {
         let head = &self.slot.head;
         loop {
             let seen = Head(head.load(Ordering::Relaxed));
             if seen.has(FLUSH) {
                 // Ordering: acquire; matches the release in `push`. Nothing to release: what we hold goes by its gates.
                 let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), Ordering::Acquire)).top() };
-                newcomers.notify_all::<B>();
-                self.chain.take().notify_all::<B>();
+                newcomers.notify_all::<B>(due);
+                self.chain.take().notify_all::<B>(due);
                 return;
             }
             let (left, order) = if seen.top().is_null() {
                 // Ordering: release; our changes of the links are visible to the thread that takes the chain next.
-                (Head(self.chain.top), Ordering::Release)
+                (Head::of(&self.chain, self.fingerprint_of_rest(seen)), Ordering::Release)
             } else {
                 // Ordering: acquire; matches the release in `push`.
-                (Head::flagged(PICKED), Ordering::Acquire)
+                (seen.without_top(PICKED), Ordering::Acquire)
             };
             if head.compare_exchange_weak(seen.0, left.0, order, Ordering::Relaxed).is_ok() {
                 if seen.top().is_null() {
@@ -268,19 +417,35 @@ impl Picked<'_> {
     }
 }
 
-/// What an element in a picker's hands waits for.
-fn label_in_hand(element: &Element) -> Option<Label> {
-    // SAFETY: called by a picker only, on the elements in its hands.
+/// What a notifier has chosen of a chain in hand.
+#[must_use = "elements that are dropped are never woken"]
+pub(super) struct Chosen<E: Linked> {
+    /// How many have been called; they are still in hand, to be put back.
+    called: usize,
+    /// The others.
+    taken: Chain<E>,
+}
+
+impl<E: Linked> Chosen<E> {
+    /// Notifies those that have not been called; returns how many there are in all.
+    pub(super) fn notify_all<B: Backend>(self, due: &mut E::Due<B>) -> usize {
+        self.called + self.taken.notify_all::<B>(due)
+    }
+}
+
+/// What an element in hand waits for.
+fn label_in_hand<E: Linked>(element: &E) -> Option<Label> {
+    // SAFETY: called only by the thread that has the element in its hands.
     unsafe { element.label() }
 }
 
 /// Detached elements, youngest first: alive, in our hands, and waiting for us to notify them (invariant I2).
 #[must_use = "elements that are dropped are never woken"]
-pub(super) struct Chain {
-    top: *mut Element,
+pub(super) struct Chain<E: Linked> {
+    top: *mut E,
 }
 
-impl Chain {
+impl<E: Linked> Chain<E> {
     const EMPTY: Self = Self { top: ptr::null_mut() };
 
     fn take(&mut self) -> Self {
@@ -292,105 +457,124 @@ impl Chain {
         self.top = ptr::null_mut();
     }
 
-    /// Notifies every element; returns how many there were.
-    pub(super) fn notify_all<B: Backend>(mut self) -> usize {
+    /// Notifies every element; returns how many there were. What is `due` to their owners besides is left to the caller, for
+    /// when it has nothing in hand.
+    pub(super) fn notify_all<B: Backend>(mut self, due: &mut E::Due<B>) -> usize {
         let mut count = 0;
         while let Some(element) = self.pop() {
-            // SAFETY: `pop` has read the link and will not touch the element again; it is in our hands, and given up
-            // here.
-            unsafe { Element::notify::<B>(element) };
             count += 1;
+            // SAFETY: `pop` has read the link and will not touch the element again; it is in our hands, and given up here.
+            unsafe { E::notify::<B>(element, due) };
         }
         count
     }
 
+    /// How many elements have a key that is `wanted`, and have not been called.
+    pub(super) fn count_those(&self, wanted: impl Fn(Key) -> bool) -> usize {
+        let is_wanted = |element: &&E| label_in_hand(*element).is_some_and(|label| wanted(label.key));
+        self.iter().filter(|element| is_wanted(element) && !element.is_called()).count()
+    }
+
     /// Takes the youngest element off; its link has been read when this returns.
-    fn pop(&mut self) -> Option<*const Element> {
+    fn pop(&mut self) -> Option<*const E> {
         let element = self.top;
         if element.is_null() {
             return None;
         }
         // SAFETY: an element in our hands is alive (I2).
         // Ordering: relaxed; detaching has acquired the links of the whole chain.
-        self.top = unsafe { (*element).succ.load(Ordering::Relaxed) };
+        self.top = unsafe { (*element).succ().load(Ordering::Relaxed) };
         Some(element)
     }
 
-    fn iter(&self) -> Elements<'_> {
+    fn iter(&self) -> Elements<'_, E> {
         Elements { next: self.top, chain: PhantomData }
     }
 
     /// Splits off the elements that `choose` chooses. Both parts keep their order.
-    fn partition(mut self, mut choose: impl FnMut(&Element) -> bool) -> (Self, Self) {
+    fn partition(mut self, mut choose: impl FnMut(&E) -> bool) -> (Self, Self) {
         let (mut taken, mut rest) = (Builder::new(), Builder::new());
         while let Some(element) = self.pop() {
             // SAFETY: an element in our hands is alive (I2).
             let element = unsafe { &*element };
             if choose(element) { taken.append(element) } else { rest.append(element) }
         }
-        (taken.chain, rest.chain)
+        (taken.finish(), rest.finish())
     }
 
     /// Joins two chains, `self` being the younger.
     fn on_top_of(mut self, mut older: Self) -> Self {
         let Some(last) = self.iter().last() else { return older };
         // Ordering: relaxed; released when the chain is put back.
-        last.succ.store(older.top, Ordering::Relaxed);
+        last.succ().store(older.top, Ordering::Relaxed);
         older.forget();
         self.take()
     }
 }
 
-impl Drop for Chain {
+impl<E: Linked> Drop for Chain<E> {
     fn drop(&mut self) {
-        debug_assert!(self.top.is_null(), "elements were dropped without being notified");
+        // A model that has failed is unwound wherever its threads were.
+        let is_over = IN_A_MODEL && std::thread::panicking();
+        debug_assert!(self.top.is_null() || is_over, "elements were dropped without being notified");
     }
 }
 
 /// Iterates over elements in hand.
-struct Elements<'a> {
-    next: *const Element,
-    chain: PhantomData<&'a Chain>,
+struct Elements<'a, E: Linked> {
+    next: *const E,
+    chain: PhantomData<&'a Chain<E>>,
 }
 
-impl<'a> Iterator for Elements<'a> {
-    type Item = &'a Element;
+impl<'a, E: Linked> Iterator for Elements<'a, E> {
+    type Item = &'a E;
 
-    fn next(&mut self) -> Option<&'a Element> {
+    fn next(&mut self) -> Option<&'a E> {
         // SAFETY: the chain is borrowed, so its elements stay in hand, and alive (I2).
         let element = unsafe { self.next.as_ref() }?;
         // Ordering: relaxed, as in `pop`.
-        self.next = element.succ.load(Ordering::Relaxed);
+        self.next = element.succ().load(Ordering::Relaxed);
         Some(element)
     }
 }
 
 /// Builds a chain from its youngest element to its oldest.
-struct Builder {
-    chain: Chain,
-    last: *const Element,
+struct Builder<E: Linked> {
+    chain: Chain<E>,
+    last: *const E,
 }
 
-impl Builder {
+impl<E: Linked> Builder<E> {
     const fn new() -> Self {
         Self { chain: Chain::EMPTY, last: ptr::null() }
     }
 
-    fn append(&mut self, element: &Element) {
+    fn append(&mut self, element: &E) {
         let link = ptr::from_ref(element).cast_mut();
-        // Ordering: relaxed; released when the chain is put back.
-        element.succ.store(ptr::null_mut(), Ordering::Relaxed);
+        self.link(link);
+        self.last = link;
+    }
+
+    fn finish(mut self) -> Chain<E> {
+        self.link(ptr::null_mut());
+        self.chain
+    }
+
+    /// Makes the last element lead to `link`, or the chain begin there. A link that is right is not written.
+    fn link(&mut self, link: *mut E) {
         // SAFETY: null, or an element in our hands, which is alive (I2).
         match unsafe { self.last.as_ref() } {
-            Some(last) => last.succ.store(link, Ordering::Relaxed),
+            // Ordering: relaxed; released when the chain is put back.
+            Some(last) if last.succ().load(Ordering::Relaxed) != link => last.succ().store(link, Ordering::Relaxed),
+            Some(_) => {}
             None => self.chain.top = link,
         }
-        self.last = link;
     }
 }
 
 #[cfg(all(test, not(layby_model)))]
 mod tests {
+    use super::super::{element::Element, linked::settling};
     use super::*;
     use crate::sys::Native;
 
@@ -413,11 +597,11 @@ mod tests {
         let picked = pick();
         push(c);
         push(d);
-        picked.put_back::<Native>();
+        settling(|due| picked.put_back::<Native>(due));
         let picked = pick();
         let expected = [d, c, b, a];
         assert!(picked.chain.iter().map(ptr::from_ref).eq(expected.map(ptr::from_ref)), "youngest first");
-        picked.put_back::<Native>();
-        assert_eq!(slot.detach_all().notify_all::<Native>(), 4);
+        settling(|due| picked.put_back::<Native>(due));
+        assert_eq!(settling(|due| slot.detach_all().notify_all::<Native>(due)), 4);
     }
 }

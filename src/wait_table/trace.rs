@@ -25,6 +25,23 @@ impl Stamp {
     }
 }
 
+/// A time by [`clock::millis`], in 32 bits: of more than 49 days only the rest is told. 0 as in [`Stamp`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Millis(pub(super) u32);
+
+impl Millis {
+    /// To a few milliseconds.
+    pub(super) fn now() -> Self {
+        Self(clock::coarse_millis() as u32)
+    }
+
+    /// How long ago that was.
+    pub(super) fn age(self) -> Option<Duration> {
+        let millis = Self::now().0.wrapping_sub(self.0);
+        (self.0 != 0).then(|| Duration::from_millis(millis.into()))
+    }
+}
+
 pub(super) struct Trace {
     thread: AtomicUsize,
     since: AtomicUsize,

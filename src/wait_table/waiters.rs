@@ -72,17 +72,18 @@
 //! takes no lock; the put-back may have to wake, which on [`Park`](crate::sys::Park) takes one.
 
 use super::{
-    Global, Home, Key, WaitTable,
-    element::{Element, Label},
+    Key, WaitTable,
+    element::Element,
     global,
+    linked::{Label, Linked, settling},
     pop_stack::{Pick, Picked, Slot},
-    trace::Stamp,
+    task::{Doing, TaskElement},
 };
 use crate::sync::{IN_A_MODEL, hint, thread};
 use crate::sys::{Backend, signal, stderr::Stderr, thread_id};
-use core::{fmt, ops::Deref, time::Duration};
+use core::{fmt, ops::Deref, panic::Location, time::Duration};
 
-/// How many waiters are copied at a time. Arbitrary: less than 1 KiB, for the stack of a signal handler.
+/// How many waiters are copied at a time. Arbitrary: less than 2 KiB, for the stack of a signal handler.
 const BATCH: usize = 16;
 
 /// How often a report tries a slot that another picker holds, and after how many attempts it lets others run between.
@@ -98,28 +99,57 @@ pub enum Activity {
     Awake,
     /// It sleeps, or is on its way to or from sleep.
     Asleep,
+    /// A task: its future has returned `Pending`, and has not been polled since.
+    Parked,
+    /// A task: it has been woken, and has not been polled since. It may hold what it waited for: see [`Waiter::woken`].
+    Woken,
 }
 
-/// A thread that waits, as it was at some moment of a report.
+/// A thread or task that waits, as it was at some moment of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiter {
     slot: usize,
     key: Key,
     activity: Activity,
     waited: Option<Duration>,
-    thread: usize,
+    woken: Option<Duration>,
+    owner: Owner,
+    location: Option<&'static Location<'static>>,
     name: Option<thread_id::Name>,
 }
 
+/// Who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// Its number, or 0.
+    Thread(usize),
+    Task,
+}
+
+impl Owner {
+    fn thread(self) -> usize {
+        match self {
+            Self::Thread(thread) => thread,
+            Self::Task => 0,
+        }
+    }
+}
+
 impl Waiter {
-    /// The slot of the table. Waiters of one slot wake each other early.
+    /// Whether it is a task.
+    pub fn is_task(&self) -> bool {
+        self.owner == Owner::Task
+    }
+
+    /// The slot of the table, or of the table's bank for tasks.
     pub fn slot(&self) -> usize {
         self.slot
     }
 
-    /// What it waits on. [`Key::is_within`] tells whether that is a given semaphore, or a part of a given object.
+    /// What it waits on, as a key of a user's: what waits for a primitive of this crate cannot be woken by it.
+    /// [`Key::is_within`] tells whether that is a given semaphore, or a part of a given object.
     pub fn key(&self) -> Key {
-        self.key
+        self.key.as_made_by_user()
     }
 
     /// What it does.
@@ -127,16 +157,44 @@ impl Waiter {
         self.activity
     }
 
-    /// How long ago it first slept in this wait, in milliseconds; `None` if it has not slept yet, or if the platform has
-    /// no clock.
+    /// How long ago it first slept in this wait, or its future first returned `Pending`, in milliseconds; `None` if it has not
+    /// yet, or if the platform has no clock. Of a task that waits for more than 49 days only the rest.
     pub fn waited(&self) -> Option<Duration> {
         self.waited
     }
 
+    /// How long ago a task was woken that has not been polled since, to a few milliseconds; `None` if there is none, as of a
+    /// thread, or if the platform has no clock.
+    ///
+    /// What a semaphore grants to a task is the task's, whether it is polled or not. If whoever should poll it waits for another
+    /// task that waits for the same semaphore, nothing goes on; this is what tells:
+    ///
+    /// ```
+    /// use layby::{WaitTable, wait_table::Activity};
+    /// use std::{future::Future, pin::pin, task::{Context, Waker}};
+    ///
+    /// let table: WaitTable = WaitTable::with_slots(64);
+    /// let mut forgotten = pin!(table.wait_until_async(&table, || false));
+    /// assert!(forgotten.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    /// table.wake_all(&table);
+    /// let report = table.waiters();
+    /// assert_eq!(report[0].activity(), Activity::Woken);
+    /// println!("{report}"); // slot 17: task woken, not polled for 5ms, on 0x7ffd12345678, at src/main.rs:6:29
+    /// ```
+    pub fn woken(&self) -> Option<Duration> {
+        self.woken
+    }
+
+    /// Where in the program the future of a task was made: the call of `wait_until_async` or of a primitive's function that
+    /// returns one. `None` for a thread.
+    pub fn location(&self) -> Option<&'static Location<'static>> {
+        self.location
+    }
+
     /// The thread's number: as the kernel and debuggers show it on Linux, Android and Windows, `pthread_self` on other
-    /// Unixes, `None` elsewhere.
+    /// Unixes, `None` elsewhere, and for a task.
     pub fn thread_id(&self) -> Option<u64> {
-        (self.thread != 0).then_some(self.thread as u64)
+        Some(self.owner.thread() as u64).filter(|&thread| thread != 0)
     }
 
     /// The thread's name, as the kernel knows it: at most 15 bytes on Linux and Android, 32 on Windows. `None` elsewhere,
@@ -146,27 +204,34 @@ impl Waiter {
     }
 }
 
-/// One line, such as `slot 17: thread "worker-3" (4711) asleep for 12.345s on 0x55e0f2a8c018, ticket 12`.
+/// One line, such as `slot 17: thread "worker-3" (4711) asleep for 12.345s on 0x55e0f2a8c018, ticket 12`, or
+/// `slot 17: task woken, not polled for 5.002s, on 0x55e0f2a8c018, ticket 12, at src/main.rs:7:5`.
 impl fmt::Display for Waiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "slot {}: thread ", self.slot)?;
+        write!(f, "slot {}: {}", self.slot, if self.is_task() { "task" } else { "thread " })?;
         if let Some(name) = self.thread_name() {
             write!(f, "{name:?} ")?;
         }
         match self.thread_id() {
             Some(id) => write!(f, "({id})")?,
+            None if self.is_task() => {}
             None => f.write_str("(unknown)")?,
         }
         f.write_str(match self.activity {
             Activity::Awake => " awake",
             Activity::Asleep => " asleep",
+            Activity::Parked => " parked",
+            Activity::Woken => " woken, not polled",
         })?;
-        match self.waited {
-            Some(waited) if self.activity == Activity::Asleep => write!(f, " for {waited:?}")?,
-            Some(waited) => write!(f, ", first slept {waited:?} ago,")?,
-            None => {}
+        match (self.activity, self.waited, self.woken) {
+            (Activity::Woken, _, Some(woken)) => write!(f, " for {woken:?},")?,
+            (Activity::Woken, _, None) => f.write_str(" since,")?,
+            (Activity::Awake, Some(waited), _) => write!(f, ", first slept {waited:?} ago,")?,
+            (_, Some(waited), _) => write!(f, " for {waited:?}")?,
+            (_, None, _) => {}
         }
-        write!(f, " on {}", self.key)
+        write!(f, " on {}", self.key)?;
+        self.location.map_or(Ok(()), |location| write!(f, ", at {location}"))
     }
 }
 
@@ -220,22 +285,66 @@ fn sum_up(out: &mut dyn fmt::Write, waiters: usize, busy: usize) -> fmt::Result 
 struct Sighting {
     key: Key,
     activity: Activity,
-    since: Stamp,
-    thread: usize,
+    waited: Option<Duration>,
+    woken: Option<Duration>,
+    owner: Owner,
+    location: Option<&'static Location<'static>>,
 }
 
 impl Sighting {
-    /// Of an element in hand; `None` if it only lingers.
-    fn of(element: &Element, label: Label) -> Option<Self> {
-        let trace = &element.trace;
-        // The gate first: who sleeps has stamped the time.
-        let activity = if element.is_asleep() { Activity::Asleep } else { Activity::Awake };
-        trace.is_attended().then(|| Self { key: label.key, activity, since: trace.since(), thread: trace.thread() })
+    fn in_slot(self, slot: usize) -> Waiter {
+        let Self { key, activity, waited, woken, owner, location } = self;
+        let name = if owner == Owner::Task { None } else { thread_id::name_of(owner.thread()) };
+        Waiter { slot, key, activity, waited, woken, owner, location, name }
+    }
+}
+
+/// An element that tells reports of its owner. All of it is for a thread that has the element in hand.
+trait Reported: Linked {
+    /// Its number among those of its chain, by the first report that met it.
+    fn number(&self) -> Option<usize>;
+
+    fn set_number(&self, number: usize);
+
+    /// `None` if it only lingers.
+    fn sight(&self, label: Label) -> Option<Sighting>;
+}
+
+impl Reported for Element {
+    fn number(&self) -> Option<usize> {
+        self.trace.number()
     }
 
-    fn in_slot(self, slot: usize) -> Waiter {
-        let Self { key, activity, since, thread } = self;
-        Waiter { slot, key, activity, thread, waited: since.age(), name: thread_id::name_of(thread) }
+    fn set_number(&self, number: usize) {
+        self.trace.set_number(number);
+    }
+
+    fn sight(&self, label: Label) -> Option<Sighting> {
+        let trace = &self.trace;
+        // The gate first: who sleeps has stamped the time.
+        let activity = if self.is_asleep() { Activity::Asleep } else { Activity::Awake };
+        let (waited, owner) = (trace.since().age(), Owner::Thread(trace.thread()));
+        trace.is_attended().then_some(Sighting { key: label.key, activity, waited, woken: None, owner, location: None })
+    }
+}
+
+impl Reported for TaskElement {
+    fn number(&self) -> Option<usize> {
+        self.number()
+    }
+
+    fn set_number(&self, number: usize) {
+        self.set_number(number);
+    }
+
+    fn sight(&self, label: Label) -> Option<Sighting> {
+        let (activity, woken) = match self.doing() {
+            Doing::Awake => (Activity::Awake, None),
+            Doing::Parked => (Activity::Parked, None),
+            Doing::Called(then) => (Activity::Woken, then.age()),
+        };
+        let (waited, location) = (self.since().age(), Some(self.location()));
+        Some(Sighting { key: label.key, activity, waited, woken, owner: Owner::Task, location })
     }
 }
 
@@ -247,6 +356,10 @@ impl<B: Backend> WaitTable<B> {
     /// meanwhile, even for nothing, may be missing, or be there twice if it waits again. Elements that a thread has left
     /// behind, in the forms that may do so, are not waiters and not shown. It loses nobody's wake-up; like any concurrent
     /// call it may wake a thread early.
+    ///
+    /// A task that has been woken and [not been polled since](Waiter::woken) is shown, unless it was woken with a crowd: more
+    /// than eight waiters of one slot, of one key as a rule; or at the moment when another thread chose among the same
+    /// slot's waiters.
     ///
     /// ```
     /// use layby::sema::Semaphore;
@@ -261,6 +374,7 @@ impl<B: Backend> WaitTable<B> {
     ///     other.post();
     /// });
     /// ```
+    #[must_use]
     pub fn waiters(&self) -> Waiters {
         let mut list = Vec::new();
         let busy = self.for_each_waiter(|waiter| list.push(*waiter));
@@ -270,15 +384,16 @@ impl<B: Backend> WaitTable<B> {
 
     /// Shows `visit` who waits in this table, slot by slot and the oldest of a slot first; returns how many slots could
     /// not be visited, or not to the end, because others were changing them all the time. As [`waiters`](Self::waiters),
-    /// and allocates nothing, takes no lock, and never waits: it may be called in a signal handler, if what `visit` does
-    /// may be, except on a table of [`Park`](crate::sys::Park).
+    /// and allocates nothing, takes no lock, never waits, and leaves `errno` as it was: it may be called in a signal handler,
+    /// if what `visit` does may be, except on a table of [`Park`](crate::sys::Park), and of one where tasks wait: if another
+    /// thread wakes in a slot at the moment when it is visited, the report may have to call the wakers of tasks there.
     pub fn for_each_waiter(&self, mut visit: impl FnMut(&Waiter)) -> usize {
-        let mut busy = 0;
-        for (index, slot) in self.occupied_slots() {
-            let visited = sight::<B>(slot, |sighting| visit(&sighting.in_slot(index)));
-            busy += usize::from(!visited);
-        }
-        busy
+        let mut show = |index, sighting: Sighting| visit(&sighting.in_slot(index));
+        let busy = self.occupied_slots().filter(|(index, slot)| !sight::<B, _>(slot, |found| show(*index, found)));
+        let busy = busy.count();
+        let busy_with_tasks =
+            self.task_slots().filter(|(index, slot)| !sight::<B, _>(slot, |found| show(*index, found)));
+        busy + busy_with_tasks.count()
     }
 
     /// Writes who waits in this table, a line for each. As [`for_each_waiter`](Self::for_each_waiter), it allocates
@@ -306,7 +421,7 @@ fn pause_and_try_again(attempt: u32) -> bool {
 }
 
 /// Shows every waiter of a slot to `see`, not in hand any more; `false` if the slot was busy.
-fn sight<B: Backend>(slot: &Slot, mut see: impl FnMut(Sighting)) -> bool {
+fn sight<B: Backend, E: Reported>(slot: &Slot<E>, mut see: impl FnMut(Sighting)) -> bool {
     let mut seen = 0;
     let mut rounds_left = None;
     loop {
@@ -317,7 +432,7 @@ fn sight<B: Backend>(slot: &Slot, mut see: impl FnMut(Sighting)) -> bool {
             Pick::Busy => return false,
         };
         let left = copy(&picked, &mut seen, &mut batch);
-        picked.put_back::<B>();
+        settling(|due| picked.put_back::<B>(due));
         batch.into_iter().flatten().for_each(&mut see);
         let rounds = rounds_left.unwrap_or_else(|| left.div_ceil(BATCH));
         if left == 0 || rounds == 0 {
@@ -329,11 +444,11 @@ fn sight<B: Backend>(slot: &Slot, mut see: impl FnMut(Sighting)) -> bool {
 
 /// Copies what the oldest elements in hand say whose number is higher than `seen`, which becomes the highest of theirs;
 /// returns for how many there was no room.
-fn copy(picked: &Picked<'_>, seen: &mut usize, batch: &mut [Option<Sighting>]) -> usize {
+fn copy<E: Reported>(picked: &Picked<'_, E>, seen: &mut usize, batch: &mut [Option<Sighting>]) -> usize {
     let seen_before = *seen;
     let mut highest = seen_before;
     let (mut newcomers, mut unseen) = (0, 0);
-    picked.for_each(|element, _| match element.trace.number() {
+    picked.for_each(|element, _| match Reported::number(element) {
         None => newcomers += 1,
         Some(number) => {
             unseen += usize::from(number > seen_before);
@@ -346,10 +461,10 @@ fn copy(picked: &Picked<'_>, seen: &mut usize, batch: &mut [Option<Sighting>]) -
     let mut next = highest.wrapping_add(newcomers);
     let mut place = unseen;
     picked.for_each(|element, label| {
-        let number = element.trace.number().unwrap_or_else(|| {
+        let number = Reported::number(element).unwrap_or_else(|| {
             let number = next;
             next = next.wrapping_sub(1);
-            element.trace.set_number(number);
+            Reported::set_number(element, number);
             number
         });
         if number <= seen_before {
@@ -358,7 +473,7 @@ fn copy(picked: &Picked<'_>, seen: &mut usize, batch: &mut [Option<Sighting>]) -
         // So many of them are older.
         place -= 1;
         if let Some(room) = batch.get_mut(place) {
-            *room = Sighting::of(element, label);
+            *room = element.sight(label);
             *seen = number.max(*seen);
         }
     });
@@ -367,13 +482,14 @@ fn copy(picked: &Picked<'_>, seen: &mut usize, batch: &mut [Option<Sighting>]) -
 
 /// Who waits in [the global table](global()): for a semaphore, mutex or eventcount that has no table of its own, or on an
 /// address. See [`WaitTable::waiters`].
+#[must_use]
 pub fn waiters() -> Waiters {
     global().waiters()
 }
 
 /// Writes to standard error who waits in [the global table](global()), a line for each. May be called from a debugger and
-/// from a signal handler (except where the platform's backend is [`Park`](crate::sys::Park)): it allocates nothing and
-/// takes no lock.
+/// from a signal handler (except where the platform's backend is [`Park`](crate::sys::Park)): it allocates nothing, takes no
+/// lock, and leaves `errno` as it was.
 ///
 /// ```text
 /// (gdb) call (void)layby_dump_waiters_v0_1()
@@ -382,7 +498,7 @@ pub fn waiters() -> Waiters {
 /// ```
 pub fn dump_waiters() {
     // `Stderr` never fails.
-    let _ = Global::table().dump_waiters(&mut Stderr::new());
+    let _ = global().dump_waiters(&mut Stderr::new());
 }
 
 /// From now on, [`dump_waiters`] whenever the process gets `signal`, such as `SIGUSR1`.
@@ -393,7 +509,10 @@ pub fn dump_waiters() {
 /// ```
 ///
 /// # Errors
-/// Those of `sigaction`, and [`Unsupported`](std::io::ErrorKind::Unsupported) on platforms other than Linux and Android.
+/// - [`InvalidInput`](std::io::ErrorKind::InvalidInput) for SIGSEGV, SIGBUS, SIGILL and SIGFPE, which report faults: the
+///   instruction would fault again when the report is made. SIGKILL and SIGSTOP cannot be handled.
+/// - Those of `sigaction`.
+/// - [`Unsupported`](std::io::ErrorKind::Unsupported) on platforms other than Linux and Android.
 pub fn dump_waiters_on_signal(signal: i32) -> std::io::Result<()> {
     struct Dump;
 
@@ -408,20 +527,21 @@ pub fn dump_waiters_on_signal(signal: i32) -> std::io::Result<()> {
 
 #[cfg(all(test, not(layby_model)))]
 mod tests {
-    use super::super::publication::with_published;
+    use super::super::{limit::Limit, publication::with_published, trace::Stamp};
     use super::*;
     use crate::sys::Native;
 
     /// As in a handler that has interrupted a picker of its own thread.
     #[test]
     fn a_report_does_not_wait_for_a_picker() {
-        let slot = Slot::new();
-        let label = Label { key: Key::address(&slot), selectable: false };
-        with_published::<Native, _>(&slot, label, Stamp::NONE, |_| {
+        let table = WaitTable::<Native>::with_slots(1);
+        let label = Label { key: Key::address(&table), selectable: false };
+        let slot = table.enter(label.key);
+        with_published(&table, label, Stamp::NONE, &Limit::NONE, |_| {
             let Pick::Got(picked) = slot.try_pick() else { unreachable!("nobody else is here") };
-            assert!(!sight::<Native>(&slot, |_| unreachable!("it is in our hands")), "it could not be visited");
-            picked.put_back::<Native>();
-            assert!(sight::<Native>(&slot, |_| {}));
+            assert!(!sight::<Native, _>(slot, |_| unreachable!("it is in our hands")), "it could not be visited");
+            settling(|due| picked.put_back::<Native>(due));
+            assert!(sight::<Native, _>(slot, |_| {}));
         });
     }
 }

@@ -1,0 +1,446 @@
+//! One waiting task: its gate, its waker, its link in a chain, and what it waits for.
+//!
+//! # The gate
+//!
+//! | gate | the owner | the element |
+//! |---|---|---|
+//! | `WAITING` | is in poll or drop, or its poll has panicked; the waker is its own | on a chain, in hands, or about to be published |
+//! | `PARKED` | has returned `Pending`; the waker may be taken | on a chain or in hands |
+//! | `TAKING` | must not touch the waker | in a notifier's hands, which takes the waker |
+//! | `CALLED` | has been woken, and not been polled since; the waker is gone | on a chain or in hands |
+//! | `SLEEPING` | blocks in poll or drop | in hands |
+//! | `NOTIFIED` | may go; the waker is there if it was not taken | the owner's alone |
+//!
+//! | transition | by | how |
+//! |---|---|---|
+//! | any → `WAITING` | the owner, while the element is on no chain | plain store |
+//! | `WAITING` → `PARKED` | the owner, at the end of a poll | compare-and-swap |
+//! | `PARKED`, `CALLED` → `WAITING` | the owner, in a poll | compare-and-swap |
+//! | `WAITING`, `PARKED`, `TAKING`, `CALLED` → `SLEEPING` | the owner, which wants its element back from others' hands | compare-and-swap |
+//! | `WAITING`, `CALLED`, `SLEEPING` → `NOTIFIED` | who has it in hand | compare-and-swap |
+//! | `PARKED` → `TAKING` | who has it in hand | compare-and-swap |
+//! | `TAKING` → `CALLED` | a picker that has it in hand | compare-and-swap |
+//! | `TAKING`, `SLEEPING` → `NOTIFIED` | who has it in hand | swap |
+//!
+//! # Woken, and not polled
+//!
+//! A program that hangs may hang because a task that was woken is not polled: it holds a permit, or its place in line, and
+//! whoever should poll it waits for another. A report must show it, and so somebody must know where it is. But of an
+//! element that is `NOTIFIED` nobody does: it is its owner's, which does not run (I3).
+//!
+//! So a notifier that picks leaves it where it is, as `CALLED`, and its owner takes it off. That costs what is saved elsewhere:
+//! who is alone on its chain leaves it by one compare-and-swap. What is called is not woken again:
+//!
+//! - **C1.** A notifier passes over an element that is `CALLED`: it has no waker, and its poll is still to come.
+//! - **C2.** A poll that finds it `CALLED`, and its condition false, makes it `WAITING`, then fence A, then checks again, as
+//!   if it were published anew.
+//!
+//! A notifier that changes the condition and then reads `CALLED`, though the owner has made it `WAITING`, has put its fence B
+//! before that fence A: the owner's check sees the change.
+//!
+//! Wrong, however, is to leave all of them there:
+//!
+//! ```text
+//! 10,000 tasks wait for one key       notifier
+//!                                     wakes all: 10,000 are called
+//! each is polled, and picks a chain of thousands to get off it
+//!                                     wakes all once more: goes past those that are left, for nothing
+//! ```
+//!
+//! So it leaves them only on a chain of a few ([`MOST_CALLED`]): that is every chain, where each waiter has a key of its own, for
+//! the banks grow. On a longer one, and when two threads choose in one slot at a time, they are notified, and reports miss
+//! them.
+//!
+//! [`MOST_CALLED`]: super::super::pop_stack::MOST_CALLED
+
+#![allow(unsafe_code)]
+
+use super::super::linked::{Label, Linked};
+use super::super::{Key, gate::Sleeper, trace::Millis};
+use super::wakers::Wakes;
+use crate::counters::{self, Event};
+use crate::deadline::Deadline;
+use crate::spin_policy::{self, SpinFirst};
+use crate::sync::{
+    IN_A_MODEL,
+    atomic::{AtomicPtr, AtomicU32, Ordering},
+    cell::UnsafeCell,
+    unchecked_atomic::{self, AtomicU8, AtomicU16},
+};
+use crate::sys::{Backend, fork::Birth};
+use core::{marker::PhantomPinned, panic::Location, ptr, task::Waker};
+
+const WAITING: u32 = 0;
+const PARKED: u32 = 1;
+const TAKING: u32 = 2;
+const SLEEPING: u32 = 3;
+const NOTIFIED: u32 = 4;
+/// In the bits of [`STATE`]; the others say when that was.
+const CALLED: u32 = 5;
+
+/// The bits of a gate that say what it is.
+const STATE: u32 = 7;
+
+fn state(gate: u32) -> u32 {
+    gate & STATE
+}
+
+/// What the owner finds its published element to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// On a chain or in hands, and the waker is the owner's again.
+    Waiting,
+    /// In the hands of a notifier, which takes the waker.
+    InNotifiersHands,
+    /// Woken, and on a chain or in hands.
+    Called,
+    /// Notified, and the owner's alone.
+    Notified,
+}
+
+/// What a report says of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Doing {
+    /// It is polled, or about to be.
+    Awake,
+    Parked,
+    /// It was woken then, and has not been polled since.
+    Called(Millis),
+}
+
+/// Where the owner is with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Stage {
+    /// It has never been published.
+    New,
+    /// On no chain.
+    Idle,
+    /// Published, and not known to be notified.
+    Published,
+    /// On no chain, and the wait is over.
+    Finished,
+}
+
+impl Stage {
+    const ALL: [Self; 4] = [Self::New, Self::Idle, Self::Published, Self::Finished];
+}
+
+/// The bits of a tag: what [`Key::packed`] gives, whether a wake of one may choose the element, and the bank.
+const SELECTABLE: u8 = 1 << Key::PACKED_BITS;
+const BANK: u8 = SELECTABLE << 1;
+
+/// One waiting task. Small: a future has it inside, and there may be a million of them. What others than the owner need is in
+/// the first half.
+///
+/// The first byte is the first of what contains it, which is aligned ([`Linked::ALIGNMENT`]).
+#[repr(C)]
+pub(in super::super) struct TaskElement {
+    gate: AtomicU32,
+    tag: AtomicU8,
+    /// The owner's: a [`Stage`].
+    stage: AtomicU8,
+    /// The owner's: the process that it was published in, or the lower half of its number. A future that outlives 65,536
+    /// forks, each in the child of the one before, would be taken for its own.
+    born: AtomicU16,
+    succ: AtomicPtr<TaskElement>,
+    /// The address and the ticket of the key.
+    place: UnsafeCell<(usize, u64)>,
+    waker: UnsafeCell<Option<Waker>>,
+    /// For reports: when it first parked, and its number in its chain.
+    since: unchecked_atomic::AtomicU32,
+    number: unchecked_atomic::AtomicU32,
+    /// For reports: where the future was made.
+    location: &'static Location<'static>,
+    /// Others reach it while its owner has a `&mut` to it, or to what contains it: see `element.rs`, "Never unique".
+    not_unique: PhantomPinned,
+}
+
+// SAFETY: `place` is written only by the owner while the element is on no chain, and read by those who have it in their hands
+// and by the owner. `waker` is the owner's while the gate is `WAITING` or the element on no chain, and the notifier's while it
+// is `TAKING`. Pushing, parking and setting the gate release what was done, and taking, finding the gate set and detaching
+// acquire it. The rest is atomic.
+unsafe impl Sync for TaskElement {}
+
+impl TaskElement {
+    #[track_caller]
+    #[inline]
+    pub(super) fn new(label: Label) -> Self {
+        let (address, ticket, packed) = label.key.packed();
+        Self {
+            gate: AtomicU32::new(WAITING),
+            tag: AtomicU8::new(packed | if label.selectable { SELECTABLE } else { 0 }),
+            stage: AtomicU8::new(Stage::New as u8),
+            born: AtomicU16::new(0),
+            succ: AtomicPtr::new(ptr::null_mut()),
+            place: UnsafeCell::new((address, ticket)),
+            waker: UnsafeCell::new(None),
+            since: unchecked_atomic::AtomicU32::new(0),
+            number: unchecked_atomic::AtomicU32::new(0),
+            location: Location::caller(),
+            not_unique: PhantomPinned,
+        }
+    }
+
+    /// For the owner.
+    #[inline]
+    pub(super) fn stage(&self) -> Stage {
+        Stage::ALL[usize::from(self.stage.load(Ordering::Relaxed))]
+    }
+
+    /// By the owner.
+    #[inline]
+    pub(super) fn set_stage(&self, stage: Stage) {
+        self.stage.store(stage as u8, Ordering::Relaxed);
+    }
+
+    /// Makes the element ready to be published in a bank.
+    ///
+    /// # Safety
+    /// The caller is the owner, and the element is on no chain and in nobody's hands.
+    #[inline]
+    pub(super) unsafe fn rearm(&self, key: Key, bank: usize) {
+        let (address, ticket, packed) = key.packed();
+        // SAFETY: by the caller's promise nobody else can reach the element.
+        self.place.with_mut(|place| unsafe { *place = (address, ticket) });
+        let selectable = self.tag.load(Ordering::Relaxed) & SELECTABLE;
+        let bank = u8::try_from(bank).unwrap_or(u8::MAX) * BANK;
+        self.tag.store(packed | selectable | bank, Ordering::Relaxed);
+        self.born.store(Birth::now().number() as u16, Ordering::Relaxed);
+        self.number.store(0, Ordering::Relaxed);
+        // Ordering: relaxed; the push that follows releases it.
+        self.gate.store(WAITING, Ordering::Relaxed);
+    }
+
+    /// Whether it was published in this process.
+    #[inline]
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.born.load(Ordering::Relaxed) == Birth::now().number() as u16
+    }
+
+    /// For the owner: what it waits for, and in which bank it was last published.
+    #[inline]
+    pub(super) fn place(&self) -> (Label, usize) {
+        let tag = self.tag.load(Ordering::Relaxed);
+        // SAFETY: only the owner writes it.
+        let (address, ticket) = self.place.with(|place| unsafe { *place });
+        let key = Key::unpacked(address, ticket, tag & (SELECTABLE - 1));
+        (Label { key, selectable: tag & SELECTABLE != 0 }, usize::from(tag / BANK))
+    }
+
+    /// By the owner of a published element, at the beginning of a poll or drop: takes its waker back.
+    #[inline]
+    pub(super) fn regain(&self) -> Found {
+        // Ordering: acquire; as in `is_notified`, and matches the release in `call`: the waker is out.
+        let seen = match self.gate.load(Ordering::Acquire) {
+            // Ordering: relaxed on success, which is after the owner's own store; acquire on failure, as above.
+            PARKED => match self.gate.compare_exchange(PARKED, WAITING, Ordering::Relaxed, Ordering::Acquire) {
+                Ok(_) => WAITING,
+                Err(now) => now,
+            },
+            seen => seen,
+        };
+        match state(seen) {
+            WAITING => Found::Waiting,
+            NOTIFIED => Found::Notified,
+            CALLED => Found::Called,
+            _ => Found::InNotifiersHands,
+        }
+    }
+
+    /// By the owner of an element that was called: it waits on where it is. `false` if it has been notified meanwhile. Fence
+    /// A must follow (C2).
+    pub(super) fn wait_on(&self) -> bool {
+        // Ordering: relaxed, both; the owner has acquired what it needs by `regain`, and the failure is looked at again.
+        let waits_on = |gate| (state(gate) == CALLED).then_some(WAITING);
+        self.gate.fetch_update(Ordering::Relaxed, Ordering::Relaxed, waits_on).is_ok()
+    }
+
+    /// For the owner of an element on no chain: whether it was woken since it was last published, or waited on.
+    pub(super) fn was_woken(&self) -> bool {
+        [CALLED, NOTIFIED].contains(&state(self.gate.load(Ordering::Relaxed)))
+    }
+
+    /// By the owner, at the end of a poll: hands the waker to whoever comes to notify. `false` if one has come already.
+    #[inline]
+    pub(super) fn park(&self) -> bool {
+        if self.since.load(Ordering::Relaxed) == 0 {
+            self.since.store(Millis::now().0, Ordering::Relaxed);
+        }
+        // Ordering: release; matches the acquire in `notify`: the waker. Relaxed on failure: the next poll looks again.
+        self.gate.compare_exchange(WAITING, PARKED, Ordering::Release, Ordering::Relaxed).is_ok()
+    }
+
+    /// Makes `waker` the one that is woken.
+    ///
+    /// To clone one and to drop one is foreign code, which may come here again for other elements: it runs while nothing is in
+    /// hand, and while this element is as it should be.
+    ///
+    /// # Safety
+    /// The caller is the owner, and the gate is `WAITING`, or the element is on no chain and in nobody's hands.
+    #[inline]
+    pub(super) unsafe fn set_waker(&self, waker: &Waker) {
+        // SAFETY: by the caller's promise the waker is the owner's.
+        let is_there = self.waker.with(|own| unsafe { (*own).as_ref().is_some_and(|own| own.will_wake(waker)) });
+        if !is_there {
+            let new = Some(waker.clone());
+            // SAFETY: as above.
+            drop(self.waker.with_mut(|own| unsafe { core::mem::replace(&mut *own, new) }));
+        }
+    }
+
+    /// Takes the waker, to be dropped.
+    ///
+    /// # Safety
+    /// The caller is the owner, and the element is on no chain and in nobody's hands.
+    #[inline]
+    pub(super) unsafe fn take_waker(&self) -> Option<Waker> {
+        // SAFETY: by the caller's promise the waker is the owner's.
+        self.waker.with_mut(|own| unsafe { (*own).take() })
+    }
+
+    /// A number that differs from waiter to waiter.
+    #[inline]
+    pub(in super::super) fn chance(&self) -> u32 {
+        Key::address_at(self).hash()
+    }
+
+    /// For reports: what it does, and if it has been called, when.
+    pub(in super::super) fn doing(&self) -> Doing {
+        let gate = self.gate.load(Ordering::Relaxed);
+        match state(gate) {
+            PARKED => Doing::Parked,
+            CALLED => Doing::Called(Millis(gate & !STATE)),
+            _ => Doing::Awake,
+        }
+    }
+
+    /// For reports: where the future was made.
+    pub(in super::super) fn location(&self) -> &'static Location<'static> {
+        self.location
+    }
+
+    /// For reports: when it first parked.
+    pub(in super::super) fn since(&self) -> Millis {
+        Millis(self.since.load(Ordering::Relaxed))
+    }
+
+    /// For a thread that has the element in hand: its number among those of its chain, by the first report that met it.
+    pub(in super::super) fn number(&self) -> Option<usize> {
+        Some(self.number.load(Ordering::Relaxed) as usize).filter(|&number| number != 0)
+    }
+
+    /// For a thread that has the element in hand.
+    pub(in super::super) fn set_number(&self, number: usize) {
+        self.number.store(number as u32, Ordering::Relaxed);
+    }
+}
+
+// SAFETY:
+// - The element is at the beginning of a `Waiting`, which is aligned so.
+// - The link is a field of its own.
+// - The compare-and-swap or swap to `NOTIFIED` is `notify`'s last access. It moves a waker, and runs nothing of it.
+// - Only a notifier that has the element in hand sets `NOTIFIED`, and a release and an acquire go with it.
+unsafe impl Linked for TaskElement {
+    const ALIGNMENT: usize = 16;
+
+    type Due<B: Backend> = Wakes<B>;
+
+    #[inline]
+    fn succ(&self) -> &AtomicPtr<Self> {
+        &self.succ
+    }
+
+    #[inline]
+    unsafe fn label(&self) -> Option<Label> {
+        Some(self.place().0)
+    }
+
+    /// A waker is moved out before the gate is set, for then the owner may be gone. And it is moved out when the owner
+    /// cannot touch it any more:
+    ///
+    /// ```text
+    /// owner: poll, with a new waker       notifier
+    ///                                     the gate says PARKED
+    /// PARKED -> WAITING
+    /// writes the new waker                takes the waker: half the one and half the other
+    /// ```
+    unsafe fn notify<B: Backend>(element: *const Self, due: &mut Wakes<B>) {
+        // SAFETY: an element in somebody's hands is alive (by invariant I2), here and until the gate is set.
+        let gate = unsafe { &raw const (*element).gate };
+        counters::count(Event::Wake);
+        // SAFETY: as above. Ordering: relaxed; the compare-and-swap decides.
+        let mut seen = unsafe { (*gate).load(Ordering::Relaxed) };
+        let before = loop {
+            if cfg!(debug_assertions) || IN_A_MODEL {
+                assert!(![TAKING, NOTIFIED].contains(&seen), "an element was notified twice");
+            }
+            let (next, success) = match seen {
+                // Ordering: acquire; matches the release in `park`: the waker.
+                PARKED => (TAKING, Ordering::Acquire),
+                // Ordering: release; matches the acquire of the owner. Whatever we read of the element we have read.
+                _ => (NOTIFIED, Ordering::Release),
+            };
+            // SAFETY: as above.
+            match unsafe { (*gate).compare_exchange(seen, next, success, Ordering::Relaxed) } {
+                Ok(PARKED) => {
+                    // SAFETY: as above; the gate says that it is ours.
+                    let waker = unsafe { (*element).waker.with_mut(|waker| (*waker).take()) };
+                    waker.into_iter().for_each(|waker| due.wakers.add(waker));
+                    // Ordering: release, as above; the waker is out. A swap: the owner may have fallen asleep.
+                    // SAFETY: as above.
+                    break unsafe { (*gate).swap(NOTIFIED, Ordering::Release) };
+                }
+                Ok(before) => break before,
+                Err(now) => seen = now,
+            }
+        };
+        if before == SLEEPING {
+            due.sleepers.add(Sleeper::on(gate, B::wake));
+        }
+    }
+
+    fn is_called(&self) -> bool {
+        state(self.gate.load(Ordering::Relaxed)) == CALLED
+    }
+
+    /// If it is not parked its owner is about to look, or sleeps: then it is to be notified.
+    fn call<B: Backend>(&self, due: &mut Wakes<B>) -> bool {
+        // Ordering: acquire; matches the release in `park`: the waker.
+        if self.gate.compare_exchange(PARKED, TAKING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        // SAFETY: the gate says that it is ours.
+        let waker = unsafe { self.waker.with_mut(|waker| (*waker).take()) };
+        waker.into_iter().for_each(|waker| due.wakers.add(waker));
+        let called = CALLED | (Millis::now().0 & !STATE);
+        // Ordering: release; matches the acquire in `regain`: the waker is out. It fails if the owner has fallen asleep.
+        let is_called = self.gate.compare_exchange(TAKING, called, Ordering::Release, Ordering::Relaxed).is_ok();
+        if is_called {
+            counters::count(Event::Wake);
+        }
+        is_called
+    }
+
+    #[inline]
+    fn is_notified(&self) -> bool {
+        // Ordering: acquire; matches the release in `notify`: its last access to the element lies in the past.
+        self.gate.load(Ordering::Acquire) == NOTIFIED
+    }
+
+    /// The gate decides, whatever a wake by its address says: that may be meant for who had this memory before.
+    fn wait_to_be_released<B: Backend>(&self) {
+        if spin_policy::spin_until(SpinFirst::Briefly, Deadline::NEVER, || self.is_notified()) {
+            return;
+        }
+        loop {
+            // Ordering: acquire, as in `is_notified`.
+            match self.gate.load(Ordering::Acquire) {
+                NOTIFIED => return,
+                SLEEPING => B::wait(&self.gate, SLEEPING, None),
+                // Ordering: relaxed; nothing goes with it, and the next round looks.
+                awake => _ = self.gate.compare_exchange(awake, SLEEPING, Ordering::Relaxed, Ordering::Relaxed),
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Tasks that wait: what a thread does on its stack, a task does in its future, and what wakes it is a waker.
+//!
+//! The element is published once and stays published while the task is away. Between two polls its waker is anybody's who
+//! takes the element off its chain; during a poll it is the owner's. The gate decides whose it is (`element.rs`).
+//!
+//! # Rules
+//!
+//! The owner, in `poll` (W) and when it leaves, because it is dropped or because its condition holds (D):
+//!
+//! - **W1.** It writes its waker, publishes, fence A, checks; only then `PARKED`, and `Pending`.
+//! - **W2.** If it cannot park it has been notified meanwhile. It wakes itself, and returns `Pending`: the next poll checks.
+//! - **W3.** A poll that finds the element notified checks, and publishes it again. One that finds it called checks, and waits
+//!   on where it is (`element.rs`, C2).
+//! - **W4.** A poll that finds it parked takes its waker back first, checks, replaces the waker if it is another's, and
+//!   parks again. The old one is dropped, and the new one cloned, while nothing is in hand. If a notifier is about to take
+//!   the old waker, the poll checks and wakes itself.
+//! - **W5.** A condition may panic with the element published. It stays published, and the next poll or the drop finds it so.
+//! - **D1.** It need not take its waker back first: who takes that meanwhile wakes a task that is awake.
+//! - **D2.** The element is withdrawn, as a thread's is (`publication.rs`): from its chain; out of others' hands by waiting
+//!   for its gate, and asleep if it takes long.
+//! - **D4.** Foreign code comes last: wakers that it must call because it was a picker, its own waker's drop.
+//!
+//! A notifier: **N1.** takes the waker out before it sets the gate. **B1.** It calls wakers when it has nothing in hand and no
+//! slot is picked (`wakers.rs`).
+//!
+//! - **O1.** An owner that leaves and finds that it was notified, and has not checked its condition since, passes that on: a
+//!   wake of one may have chosen it. Also if its condition held: perhaps it took what was there before.
+//!
+//! # Never a spin
+//!
+//! A poll does not wait, with one exception, which a drop has too: the condition holds, and another thread has the element in
+//! hand at this moment. Then it is waited for as a thread does whose deadline has passed (`publication.rs`, "Late"): a few
+//! instructions, or until that thread runs again; asleep, if it takes long.
+
+#![allow(unsafe_code)]
+
+mod banks;
+mod element;
+mod future;
+mod wakers;
+
+use super::{
+    Key, WaitTable,
+    linked::{Label, settling},
+    publication::withdraw,
+};
+use crate::counters::{self, Event};
+use crate::sync::fence_after_publish;
+use crate::sys::{Backend, fork::Birth, process_exit};
+pub(super) use banks::{TaskBanks, TaskSlot};
+use core::{
+    fmt,
+    future::Future,
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+pub(super) use element::{Doing, TaskElement};
+use element::{Found, Stage};
+pub use future::{WaitForAsync, WaitIfAsync, WaitUntilAsync, wait_for_async, wait_if_async, wait_until_async};
+pub(crate) use wakers::Wakes;
+
+/// Which table a future waits in.
+///
+/// # Safety
+/// It is the same table at every call, and is there for as long as the value is.
+pub unsafe trait InTable {
+    /// How the table's threads sleep.
+    type Backend: Backend;
+
+    #[doc(hidden)]
+    fn table(&self) -> &WaitTable<Self::Backend>;
+}
+
+// SAFETY: a reference.
+unsafe impl<B: Backend> InTable for &WaitTable<B> {
+    type Backend = B;
+
+    fn table(&self) -> &WaitTable<B> {
+        self
+    }
+}
+
+/// The table of a [home](super::Home): takes no room in a future.
+pub struct AtHome<H>(PhantomData<fn() -> H>);
+
+impl<H> AtHome<H> {
+    pub(crate) const NEW: Self = Self(PhantomData);
+}
+
+impl<H> fmt::Debug for AtHome<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AtHome")
+    }
+}
+
+// SAFETY: a home's table is a constant.
+unsafe impl<H: super::Home> InTable for AtHome<H> {
+    type Backend = H::Backend;
+
+    fn table(&self) -> &WaitTable<H::Backend> {
+        super::table_of::<H>()
+    }
+}
+
+/// When an attempt is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before it waits.
+    First,
+    /// It is published: who changes the condition from now on wakes it. If this attempt fails it waits.
+    Published,
+    /// It has been woken.
+    Woken,
+    /// It is polled, though nobody has woken it.
+    Idle,
+}
+
+/// What a future of a primitive waits for. All of it is safe code: whatever it does, the element is published and withdrawn as
+/// it must be.
+pub trait Purpose {
+    /// What it gets.
+    type Output;
+
+    /// The condition, and what it has taken if it holds. `last` is the key under which it was last published, if it ever was in
+    /// this process: what a future has from the parent of a fork it must ask for anew.
+    #[doc(hidden)]
+    fn attempt(&mut self, moment: Moment, last: Option<Key>) -> Option<Self::Output>;
+
+    /// The key to wait under, asked for when an attempt has failed: it may be known only then, as a ticket that is drawn here is.
+    /// It is published under this key at once, and nothing foreign comes between. `given` is the one that the future was made
+    /// with, `last` is as above. If there is a `last` it is that again: one that was called is not asked, and waits on under it.
+    #[doc(hidden)]
+    fn key(&mut self, given: Key, last: Option<Key>) -> Key {
+        last.unwrap_or(given)
+    }
+
+    /// The future is dropped, it was last published under `last` in this process, and no attempt has succeeded. The element is off
+    /// its chain.
+    #[doc(hidden)]
+    fn abandon(&mut self, last: Key) {
+        let _ = last;
+    }
+}
+
+/// A future that waits in a wait table until an attempt succeeds.
+///
+/// It waits for its element when it is dropped, and when its condition holds, if another thread has that in its hands at this
+/// very moment: see [Deadlines](crate::wait_table#deadlines).
+#[must_use = "futures do nothing unless polled"]
+#[repr(C, align(16))]
+pub struct Waiting<R: InTable, P: Purpose> {
+    element: TaskElement,
+    within: R,
+    purpose: P,
+}
+
+impl<R: InTable, P: Purpose> Waiting<R, P> {
+    /// A future that waits under `key`. Whether it is `selectable` by a wake of one is the primitive's choice, and has the
+    /// consequences that [`WaitTable::wait_if`] tells of. Reports name the caller; a primitive's functions are `#[track_caller]`
+    /// too, so that it is the primitive's.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn new(within: R, key: Key, selectable: bool, purpose: P) -> Self {
+        Self { element: TaskElement::new(Label { key, selectable }), within, purpose }
+    }
+
+    /// Whether the element is on a chain, or has been, and its owner does not know yet what became of it. One that is on a chain of
+    /// the parent process is not ours to touch.
+    #[inline]
+    fn is_published(&self) -> bool {
+        self.element.stage() == Stage::Published && self.element.is_of_this_process()
+    }
+
+    /// The key under which the element was last published, if it ever was in this process.
+    #[inline]
+    fn last_key(&self) -> Option<Key> {
+        let is_ours = self.element.stage() != Stage::New && self.element.is_of_this_process();
+        is_ours.then(|| self.element.place().0.key)
+    }
+
+    /// By the owner: publishes the element. Fence A is left to the caller.
+    ///
+    /// # Safety
+    /// The element is on no chain and in nobody's hands. It is pinned: it stays where it is until it is dropped.
+    unsafe fn publish(&mut self) {
+        let (given, last) = (self.element.place().0.key, self.last_key());
+        let key = self.purpose.key(given, last);
+        let (bank, slot) = self.within.table().enter_for_task(key, &self.element);
+        // SAFETY: by the caller's promise.
+        unsafe { self.element.rearm(key, bank) };
+        self.element.set_stage(Stage::Published);
+        // SAFETY: by the caller's promise; and the drop withdraws it.
+        unsafe { slot.push(&self.element) };
+    }
+
+    /// By the owner: takes the element off its chain. If it `passes_on`, its condition has not been
+    /// checked since it was notified, if it was (O1).
+    fn leave(&self, passes_on: bool, due: &mut Wakes<R::Backend>) {
+        let element = &self.element;
+        if !self.is_published() {
+            return;
+        }
+        let (label, bank) = element.place();
+        let table = self.within.table();
+        let Some(slot) = table.task_slot_in(bank, label.key) else {
+            unreachable!("a bank stays for as long as its table")
+        };
+        withdraw::<R::Backend, _>(slot, element, Birth::now(), due);
+        element.set_stage(Stage::Idle);
+        if passes_on && label.selectable && element.was_woken() {
+            // No fence B: who was passed over for us was there before our gate was set, so we find it.
+            table.wake_one_noting(label.key, due);
+        }
+    }
+
+    /// At the end of a poll: hands the waker to whoever comes to notify, or calls it if one has come.
+    fn park<T>(&self, waker: &Waker) -> Poll<T> {
+        if !self.element.park() {
+            waker.wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    /// By the owner, because an attempt has succeeded: leaves. Foreign code comes last.
+    #[inline]
+    fn finish(&self, passes_on: bool) {
+        if self.element.stage() == Stage::New {
+            return self.element.set_stage(Stage::Finished);
+        }
+        settling(|due| self.leave(passes_on, due));
+        self.element.set_stage(Stage::Finished);
+        // SAFETY: we are the owner, and the element is on no chain.
+        drop(unsafe { self.element.take_waker() });
+    }
+}
+
+impl<R: InTable, P: Purpose> Future for Waiting<R, P> {
+    type Output = P::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<P::Output> {
+        // SAFETY: what must not move is the element, and it is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        assert_ne!(this.element.stage(), Stage::Finished, "polled again though it was ready");
+        let found = this.is_published().then(|| this.element.regain());
+        let moment = match found {
+            None => Moment::First,
+            Some(Found::Waiting) => Moment::Idle,
+            Some(Found::InNotifiersHands | Found::Called | Found::Notified) => Moment::Woken,
+        };
+        let last = this.last_key();
+        if let Some(output) = this.purpose.attempt(moment, last) {
+            this.finish(moment == Moment::Idle);
+            return Poll::Ready(output);
+        }
+        let waker = context.waker();
+        match found {
+            Some(Found::Waiting) => {
+                // SAFETY: we are the owner, and have regained it.
+                unsafe { this.element.set_waker(waker) };
+                return this.park(waker);
+            }
+            Some(Found::InNotifiersHands) => {
+                waker.wake_by_ref();
+                return Poll::Pending;
+            }
+            Some(Found::Called) if this.element.wait_on() => {
+                // SAFETY: we are the owner, and the gate is `WAITING`.
+                unsafe { this.element.set_waker(waker) };
+            }
+            Some(Found::Called | Found::Notified) | None => {
+                if found.is_some() {
+                    this.element.set_stage(Stage::Idle);
+                }
+                // SAFETY: we are the owner, and it is on no chain.
+                unsafe { this.element.set_waker(waker) };
+                // SAFETY: as above, and it is pinned.
+                unsafe { this.publish() };
+            }
+        }
+        fence_after_publish();
+        counters::count(Event::Wait);
+        // The ratification: if no notifier has seen the element yet, we see the notifier's change here.
+        let last = this.last_key();
+        if let Some(output) = this.purpose.attempt(Moment::Published, last) {
+            this.finish(true);
+            return Poll::Ready(output);
+        }
+        this.park(waker)
+    }
+}
+
+impl<R: InTable, P: Purpose> Drop for Waiting<R, P> {
+    /// The element may be on a chain, or in somebody's hands; the `&mut` does not claim otherwise, for an element is pinned.
+    #[inline]
+    fn drop(&mut self) {
+        if [Stage::New, Stage::Finished].contains(&self.element.stage()) || process_exit::others_were_killed() {
+            return;
+        }
+        settling(|due| {
+            self.leave(true, due);
+            if let Some(last) = self.last_key() {
+                self.purpose.abandon(last);
+            }
+        });
+    }
+}
+
+impl<R: InTable, P: Purpose> fmt::Debug for Waiting<R, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (label, _) = self.element.place();
+        f.debug_struct("Waiting").field("key", &label.key).field("stage", &self.element.stage()).finish_non_exhaustive()
+    }
+}
