@@ -2,7 +2,8 @@
 //!
 //! A thread that gives up holds a ticket somewhere in line. It must not swallow a permit, must not hold up those behind it,
 //! and must leave at once. So the tickets become *abandoned*: always in exactly one place, in some thread's hands or in
-//! a marker. The thread that has them in hand settles them:
+//! a marker. A thread that has them in hand keeps the queue alive: it is inside a take; or it posts, and borrows the queue
+//! or has not granted yet. It settles them:
 //!
 //! ```text
 //! settle(first..=last)
@@ -10,14 +11,30 @@
 //!       to the next in line, and so do the permits that are still to come for the others. Done.
 //!   S2  ticket == last + 1: they are the last in line. Compare-and-swap ticket to first: given back. Then take out the
 //!       marker that ends with first - 1, if there is one, and settle that.
-//!   S3  join them with a neighbouring marker, if there is one, and start again.
+//!   S3  join them with the marker that ends with first - 1, or starts with last + 1, if there is one, and start again.
 //!   S4  publish a marker.
-//!   S5  grant > first or ticket == last + 1 by now: take out a marker with any of these tickets and settle that. If there
+//!   S5  grant > first or ticket == last + 1 by now: take out the marker that starts with first and settle it. If there
 //!       is none, another thread has it and settles it. Done.
-//! post
+//!   S6  take out the marker that starts with last + 1, if there is one, and settle it: S3 joins it with ours.
+//!   S7  there is a marker that ends with first - 1: take out the one that starts with first, as in S5.
+//! post, which borrows the queue
 //!   P1  grant += n
-//!   P2  wake the holders of these n tickets, and take out every marker with one of them: in hand, with grant > first; S1
+//!   P2  wake the holders of these n tickets, and take out every marker that starts with one of them or with the one before:
+//!       in hand, with grant > first; S1
+//! conservative post, of ticket g
+//!   C0  take out the marker that starts with g - 1, if there is one: S1
+//!   C1  compare-and-swap grant from g to g + 1, or start again
+//!   C2  wake the holder of g; and if there is a marker that starts with g, the holder of the ticket behind its last
+//! take, in line with its first ticket t, whenever it finds another value of grant
+//!   W   there is a marker that ends with t - 1, and grant > its first: take it out; S1
 //! ```
+//!
+//! # Foreign code
+//!
+//! Permits that go on may go to a task, whose waker is foreign code: it may post, take and give up on the same queue, and it
+//! may unwind. Called while a post or a settling thread has tickets in hand, it would leave them there, in no marker and with
+//! no owner. So wakers are noted on the way, and called by the outermost function, when there is nothing in hand and the
+//! permit of a post has been granted.
 //!
 //! # Why nothing is lost
 //!
@@ -32,10 +49,48 @@
 //! ```
 //!
 //! - **M1.** Publishing a marker and then loading `grant` (S4, S5), against adding to `grant` and then looking for a
-//!   marker (P1, P2; S1 is a post too): store buffering again, and all four are `SeqCst`. Either the abandoner sees the
-//!   grant, or the poster sees the marker. Both may: then the one that takes the marker out settles it.
+//!   marker (P1, P2; C1, C2; S1 is a post too): store buffering again, and all four are `SeqCst`. Either the abandoner sees
+//!   the grant, or the poster sees the marker. Both may: then the one that takes the marker out settles it.
 //! - **M2.** Publishing a marker and then loading `ticket` (S4, S5), against lowering `ticket` and then looking for a
-//!   marker (S2): the same. `ci/litmus.py` has both, `marker_against_…`, with the alerts between.
+//!   marker (S2): the same.
+//! - **M3.** Publishing a marker and then looking for one behind it (S4, S6), against publishing that one and then looking
+//!   for one before it (S4, S7): the same. So two markers never stay side by side. Both may see the other: both then take
+//!   out the one behind, and one of them gets it.
+//!
+//! `ci/litmus.py` has all three, `marker_against_…`.
+//!
+//! # Who passes it over
+//!
+//! A post that borrows the queue takes out what it has granted. A conservative post must not: by the time it has a marker in
+//! hand, that may be one of another queue, made in the place of the one that it posted to, and gone with all its users before
+//! the post goes on.
+//!
+//! ```text
+//! late conservative post of ticket 5    a new queue at the same address
+//! grant = 6: its holder goes, frees
+//! the queue, makes a new one
+//!                                       5 is abandoned, 6 waits: a marker for 5
+//! takes out the marker
+//!                                       6 gives up too, and finds none; all return, the queue is freed
+//! touches the queue: freed memory
+//! ```
+//!
+//! So it only wakes, by name, the one who waits behind the marker, and that one passes the permits on (W). It is inside its
+//! take: the queue is alive. To be woken for nothing by a late post does no harm.
+//!
+//! - The marker was there before C2 found it, and the waiter either was published before C2 woke it, or comes after that and
+//!   then finds `grant` changed and the marker (pair T2 of the module above; `ci/litmus.py`: `marker_against_who_waits_behind`). If
+//!   it gives up instead, S2, S3 or M3 bring the marker into its hands, and S1 sees the grant. A marker that was not there
+//!   was in somebody's hands, or came later: that thread sees the grant (S1, S5).
+//! - One look for each value of `grant` is enough: what was published before `grant` got that value is seen, and who publishes
+//!   later sees the value (S5).
+//! - A waiter that is granted by a later post does not look. So no conservative post grants past a granted marker: C0 has
+//!   looked since `grant` got the value that C1 changes (`marker_against_next_post`). A post that does go past one looks for
+//!   it afterwards, which is why P2 begins one ticket earlier.
+//! - A waiter for many tickets is published under its last, and is not found by C2. It needs another permit anyway; the post
+//!   that brings it does C0 or P2.
+//! - In a queue of one permit nobody else has it while it is with a granted marker, so whoever takes that out is the one
+//!   thread that may change `grant`.
 //!
 //! # Invariants
 //!
@@ -47,29 +102,32 @@
 //!   holds.
 //! - **L4.** When no thread is inside any call there is no marker, and `ticket <= grant`. Take the last abandoned ticket
 //!   `t`: no thread waits, so by L1 it is last in line or granted. The thread that published its marker checked both (S5)
-//!   after publishing, and any thread that changed either since then searched for the marker (P2, S2); by M1 and M2 one of them found it.
+//!   after publishing, and any thread that changed either since then searched for the marker (P2, C2, S2); by M1 and M2 one of
+//!   them found it. If that was C2, somebody was behind the marker and has looked (W) or settled it on leaving.
 //!
 //! S2 need not load `grant` first: if a permit comes for `first` just before the compare-and-swap, it stays in the
 //! semaphore as an available one, and the next thread to draw a ticket gets `first` and finds it granted.
 
 use super::{
     counts::Counts,
-    markers::{self, Shard, Span},
+    granted::{Granted, holders_of},
+    marker_banks::FEW_MARKERS,
+    markers::{self, Found, Span},
     wake::wake_holders,
-    word::Word,
+    word::{Word, key_of},
 };
 use crate::sync::{atomic::Ordering, fence_before_peek_seqcst};
-use crate::wait_table::Home;
+use crate::wait_table::{Home, Wakes, table_of};
 use core::{marker::PhantomData, ptr};
 
-/// The abandoned tickets of one queue. A marker is an alert of the queue's table, from before it is published until after
-/// it is taken out.
-pub(super) struct Abandoned<'a, H: Home> {
+/// The abandoned tickets of one queue, whose caller keeps it alive. A marker is an alert of the queue's table, from before it
+/// is published until after it is taken out.
+pub(super) struct Abandoned<'a, H: Home, const ALL: Word> {
     counts: &'a Counts,
     home: PhantomData<fn() -> H>,
 }
 
-impl<'a, H: Home> Abandoned<'a, H> {
+impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
     #[inline]
     pub(super) fn of(counts: &'a Counts) -> Self {
         Self { counts, home: PhantomData }
@@ -77,50 +135,82 @@ impl<'a, H: Home> Abandoned<'a, H> {
 
     /// How many there are in markers, at this moment.
     pub(super) fn count(&self) -> Word {
-        if H::table().alerts() == 0 { 0 } else { self.shard().count(self.address()) }
+        let line = Word::try_from(-self.counts.surplus()).unwrap_or(0);
+        if line == 0 || table_of::<H>().alerts() == 0 {
+            return 0;
+        }
+        // A granted one, which a conservative post has left, has permits for those behind it.
+        let markers = markers::starting_among(self.address(), self.counts.granted().wrapping_sub(1), line + 1);
+        markers.fold(0, |sum, marker| sum.wrapping_add(marker.span.len()))
     }
 
-    /// Settles tickets that the caller has in hand.
+    /// Settles tickets that the caller has in hand, and then calls the wakers of tasks that this lets go.
     #[cold]
-    pub(super) fn settle(self, tickets: Span) {
+    pub(super) fn settle(&self, tickets: Span) {
+        self.settle_noting(tickets, &mut Wakes::default());
+    }
+
+    /// Settles tickets that the caller has in hand, and notes the wakers of tasks that this lets go.
+    pub(super) fn settle_noting(&self, tickets: Span, due: &mut Wakes<H::Backend>) {
         let passed_over = self.give_back_or_mark(tickets);
-        self.grant_more(passed_over);
+        self.grant_more(passed_over, due);
     }
 
     /// The rest of a post that has granted the `n` tickets from `first` on, when somebody may hold them: P2, and S1 for what
-    /// it takes out. The queue is touched only if there are markers of these tickets.
+    /// it takes out.
     #[cold]
-    pub(super) fn after_grant(self, first: Word, n: Word) {
-        let passed_over = self.wake_and_take_out(first, n);
-        self.grant_more(passed_over);
+    pub(super) fn after_grant(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) {
+        let passed_over = self.wake_and_take_out(first, n, due);
+        self.grant_more(passed_over, due);
+    }
+
+    /// C0 of a post that will grant `ticket`: its permit must not go past a marker that the last one went to.
+    #[cold]
+    pub(super) fn before_grant(&self, ticket: Word, due: &mut Wakes<H::Backend>) {
+        fence_before_peek_seqcst();
+        if let Some(span) = self.take_starting_with(ticket.wrapping_sub(1)) {
+            self.settle_noting(span, due);
+        }
+    }
+
+    /// W: if the marker right before these tickets is granted, its permits go on, first of all to them. Returns whether there
+    /// was one.
+    pub(super) fn pass_over_before(&self, tickets: Span) -> bool {
+        fence_before_peek_seqcst();
+        let before = self.find_ending_with(tickets.before());
+        let granted = before.filter(|marker| self.counts.is_granted(marker.span.first));
+        let Some(span) = granted.and_then(take_out::<H>) else {
+            return false;
+        };
+        self.settle(span);
+        true
     }
 
     /// P1 and P2, and again for as many tickets as this passes over.
-    fn grant_more(&self, mut n: Word) {
+    fn grant_more(&self, mut n: Word, due: &mut Wakes<H::Backend>) {
         while n != 0 {
             // Ordering: as in `TicketQueue::post`.
             let first = self.counts.grant.fetch_add(n, Ordering::SeqCst);
-            n = self.wake_and_take_out(first, n);
+            n = self.wake_and_take_out(first, n, due);
         }
     }
 
     /// P2 for the `n` tickets from `first` on; returns how many more are to be granted.
-    fn wake_and_take_out(&self, first: Word, n: Word) -> Word {
-        wake_holders::<H>(self.counts, first, n);
-        let granted = Span { first, last: first.wrapping_add(n - 1) };
-        let mut passed_over: Word = 0;
-        while let Some(span) = self.take_overlapping(granted) {
-            if !self.counts.is_granted(span.first) {
-                // The queue that we posted to is gone, and a new one has been made in its place: its own posts pass over
-                // its tickets.
-                return passed_over.wrapping_add(self.give_back_or_mark(span));
-            }
-            passed_over = passed_over.wrapping_add(span.len());
+    fn wake_and_take_out(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) -> Word {
+        fence_before_peek_seqcst();
+        // Ordering: SeqCst. Who has drawn a ticket by now is looked for; who draws one later sees that it is granted (T1).
+        let granted = Granted::<ALL>::of(first, n, self.counts.ticket.load(Ordering::SeqCst));
+        wake_holders::<H, ALL>(self.counts, granted, due);
+        if table_of::<H>().alerts() == 0 {
+            return 0;
         }
-        passed_over
+        let stretches = granted.stretches();
+        let stretches = stretches.map(|(first, n)| (first.wrapping_sub(1), n + 1));
+        let markers = stretches.flat_map(|(first, n)| markers::starting_among(self.address(), first, n));
+        markers.filter_map(take_out::<H>).fold(0, |sum, span| sum.wrapping_add(span.len()))
     }
 
-    /// S1 to S5; what S1 says is left to the caller: returns how many more tickets are to be granted.
+    /// S1 to S7; what S1 says is left to the caller: returns how many more tickets are to be granted.
     fn give_back_or_mark(&self, mut span: Span) -> Word {
         loop {
             // S1
@@ -128,129 +218,96 @@ impl<'a, H: Home> Abandoned<'a, H> {
                 return span.len();
             }
             // S2. Ordering: SeqCst; the lowering of pair M2.
-            let behind = span.last.wrapping_add(1);
-            if self.counts.ticket.compare_exchange(behind, span.first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            let ticket = &self.counts.ticket;
+            if ticket.compare_exchange(span.behind(), span.first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                 fence_before_peek_seqcst();
-                match self.take_ending_with(span.first.wrapping_sub(1)) {
+                match self.take_ending_with(span.before()) {
                     Some(ending) => span = ending,
                     None => return 0,
                 }
                 continue;
             }
             // S3
-            if let Some(joined) = self.take_neighbour(span) {
-                span = joined;
+            if let Some(before) = self.take_ending_with(span.before()) {
+                span.first = before.first;
+                continue;
+            }
+            if let Some(behind) = self.take_starting_with(span.behind()) {
+                span.last = behind.last;
                 continue;
             }
             // S4
             self.publish(span);
-            // S5. Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
-            fence_before_peek_seqcst();
-            let is_granted = self.counts.is_granted(span.first);
-            let is_last = self.counts.ticket.load(Ordering::SeqCst) == behind;
-            if !is_granted && !is_last {
-                return 0;
-            }
-            match self.take_overlapping(span) {
+            match self.take_back(span) {
                 Some(taken) => span = taken,
                 None => return 0,
             }
         }
     }
 
+    /// S5 to S7: tickets that have just been published, or their neighbours, if that cannot be left to others.
+    fn take_back(&self, span: Span) -> Option<Span> {
+        // S5. Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
+        fence_before_peek_seqcst();
+        let is_granted = self.counts.is_granted(span.first);
+        let is_last = self.counts.ticket.load(Ordering::SeqCst) == span.behind();
+        if is_granted || is_last {
+            return self.take_starting_with(span.first);
+        }
+        // S6
+        if let Some(behind) = self.take_starting_with(span.behind()) {
+            return Some(behind);
+        }
+        // S7
+        self.find_ending_with(span.before())?;
+        self.take_starting_with(span.first)
+    }
+
     fn publish(&self, span: Span) {
         // Before the marker, so that the thread that takes it out has an alert to lower.
-        H::table().raise_alert();
-        self.shard().publish(self.address(), span);
+        table_of::<H>().raise_alert();
+        // A long line with few markers is one of long spans, and needs no more room than they do.
+        let has_many = table_of::<H>().alerts() > FEW_MARKERS;
+        let line = if has_many { holders_of::<ALL>(Word::try_from(-self.counts.surplus()).unwrap_or(0)) } else { 0 };
+        markers::publish(self.address(), span, line);
     }
 
-    /// Takes out a marker with any of these tickets.
-    fn take_overlapping(&self, tickets: Span) -> Option<Span> {
-        self.take(|shard, queue| shard.take_overlapping(queue, tickets))
+    fn take_starting_with(&self, first: Word) -> Option<Span> {
+        find_starting_with::<H>(self.counts, first).and_then(take_out::<H>)
     }
 
-    /// Takes out a marker that stands next to these tickets, and joins them.
-    fn take_neighbour(&self, tickets: Span) -> Option<Span> {
-        self.take(|shard, queue| shard.take_neighbour(queue, tickets))
-    }
-
-    /// Takes out the marker that ends with this ticket.
     fn take_ending_with(&self, last: Word) -> Option<Span> {
-        self.take(|shard, queue| shard.take_ending_with(queue, last))
+        self.find_ending_with(last).and_then(take_out::<H>)
     }
 
-    fn take(&self, find: impl FnOnce(&Shard, usize) -> Option<Span>) -> Option<Span> {
-        if H::table().alerts() == 0 {
-            return None;
-        }
-        let span = find(self.shard(), self.address())?;
-        H::table().lower_alert();
-        Some(span)
+    fn find_ending_with(&self, last: Word) -> Option<Found> {
+        if table_of::<H>().alerts() == 0 { None } else { markers::ending_with(self.address(), last) }
     }
 
-    fn shard(&self) -> &'static Shard {
-        markers::shard(self.address())
-    }
-
-    /// The queue's name.
     fn address(&self) -> usize {
         ptr::from_ref(self.counts).addr()
     }
 }
 
-#[cfg(all(test, not(layby_model)))]
-mod tests {
-    use super::super::TicketQueue;
-    use super::*;
-    use crate::sys::Native;
-    use crate::wait_table::{Global, Slots, WaitTable};
-
-    struct Own;
-
-    impl Home for Own {
-        type Backend = Native;
-
-        fn table() -> &'static WaitTable {
-            static SLOTS: Slots<1> = Slots::new();
-            static TABLE: WaitTable = WaitTable::from_slots(&SLOTS);
-            &TABLE
-        }
+/// C2: the rest of a conservative post of `ticket`. The queue is a name here and is not touched: it may be gone, and another be
+/// in its place, whose waiters do not mind being woken.
+#[cold]
+pub(super) fn after_conservative_grant<H: Home>(queue: *const Counts, ticket: Word, due: &mut Wakes<H::Backend>) {
+    fence_before_peek_seqcst();
+    wake_holders::<H, 0>(queue, Granted::one(ticket), due);
+    if let Some(marker) = find_starting_with::<H>(queue, ticket) {
+        let behind = key_of(queue, marker.span.behind());
+        table_of::<H>().wake_threads(behind);
+        table_of::<H>().wake_tasks(behind, due);
     }
+}
 
-    fn settle<H: Home>(queue: &TicketQueue<H>, ticket: Word) {
-        Abandoned::<H>::of(&queue.counts).settle(Span { first: ticket, last: ticket });
-    }
+fn find_starting_with<H: Home>(queue: *const Counts, first: Word) -> Option<Found> {
+    if table_of::<H>().alerts() == 0 { None } else { markers::starting_with(queue.addr(), first) }
+}
 
-    /// Each marker is an alert, so they can be counted: those of neighbours become one, in whatever order they leave, and none is
-    /// left when the queue is empty, nor when a post has passed over them.
-    #[test]
-    fn neighbours_share_a_marker() {
-        for order in [[0, 1, 2], [2, 1, 0], [0, 2, 1]] {
-            for granted in [false, true] {
-                let queue = TicketQueue::<Own>::new(0);
-                let tickets = [(); 4].map(|()| queue.counts.draw(1));
-                for nth in order {
-                    settle(&queue, tickets[nth]);
-                }
-                assert_eq!((Own::table().alerts(), queue.waited_for()), (1, 1), "{order:?}");
-                if granted {
-                    queue.post();
-                } else {
-                    settle(&queue, tickets[3]);
-                }
-                assert_eq!((Own::table().alerts(), queue.surplus()), (0, 0), "{order:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_post_of_many_passes_over_those_who_are_not_neighbours_too() {
-        let queue = TicketQueue::<Global>::new(0);
-        let tickets = [(); 4].map(|()| queue.counts.draw(1));
-        for nth in [0, 2] {
-            settle(&queue, tickets[nth]);
-        }
-        queue.post_many(4);
-        assert_eq!(queue.surplus(), 2);
-    }
+fn take_out<H: Home>(marker: Found) -> Option<Span> {
+    let span = marker.take_out()?;
+    table_of::<H>().lower_alert();
+    Some(span)
 }

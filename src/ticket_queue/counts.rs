@@ -1,6 +1,6 @@
 //! The two words of a queue: how many tickets have been drawn, and how many granted.
 
-use super::word::{AtomicWord, Distance, NARROW, Word, before, check_room, distance};
+use super::word::{AtomicWord, Distance, MAX_DISTANCE, NARROW, Word, before, check_room, distance, room};
 use crate::sync::{atomic::Ordering, const_outside_models};
 
 /// The two words. Their address names the queue, in the wait table's keys and in markers.
@@ -23,17 +23,30 @@ impl Counts {
     /// # Panics
     /// If there is no room for them, which is checked as [`TicketQueue::take`](super::TicketQueue::take) says.
     #[inline]
+    #[track_caller]
     pub(super) fn draw(&self, n: Word) -> Word {
         // Drawing single tickets cannot overflow 64 bits in practice. A narrow counter is full sooner: abandoned tickets
         // count, and stay in line while anybody is behind them.
         if n != 1 || NARROW {
             return self.draw_many(n);
         }
+        self.draw_unchecked(1)
+    }
+
+    /// Draws `n` tickets; returns the first. Whether there was room for them is for the caller to look at.
+    #[inline]
+    pub(super) fn draw_unchecked(&self, n: Word) -> Word {
         // Ordering: SeqCst, for pair T1. Acquire, for a ticket that was granted long ago, comes from the load of `grant`.
-        self.ticket.fetch_add(1, Ordering::SeqCst)
+        self.ticket.fetch_add(n, Ordering::SeqCst)
+    }
+
+    /// Whether there was room for the tickets up to `last`, which have been drawn unchecked.
+    pub(super) fn is_room_up_to(&self, last: Word) -> bool {
+        self.tickets_ahead_of(last) < MAX_DISTANCE.cast_signed()
     }
 
     #[inline]
+    #[track_caller]
     fn draw_many(&self, n: Word) -> Word {
         loop {
             // `ticket` first: what is granted after that makes room. Ordering: acquire, for that order.
@@ -41,7 +54,7 @@ impl Counts {
             let waiting = distance(self.grant.load(Ordering::Relaxed), first);
             check_room("taking", n, waiting);
             let next = first.wrapping_add(n);
-            // Ordering: as in `draw`.
+            // Ordering: as in `draw_unchecked`.
             if self.ticket.compare_exchange(first, next, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                 return first;
             }
@@ -50,12 +63,25 @@ impl Counts {
 
     /// Panics if `n` more tickets cannot be granted; returns `grant` as it was.
     #[inline]
+    #[track_caller]
     pub(super) fn check_room_to_grant(&self, n: Word) -> Word {
-        // `grant` first: a ticket drawn after that makes room. Ordering: acquire, for that order.
-        let grant = self.grant.load(Ordering::Acquire);
-        let granted_ahead = distance(self.ticket.load(Ordering::Relaxed), grant);
+        let (grant, granted_ahead) = self.granted_ahead();
         check_room("posting", n, granted_ahead);
         grant
+    }
+
+    /// `grant`, and how many tickets at least can be granted on top of it, so that not more than `limit` are granted in advance.
+    pub(super) fn room_to_grant(&self, limit: Word) -> (Word, Word) {
+        let (grant, granted_ahead) = self.granted_ahead();
+        (grant, room(limit, granted_ahead))
+    }
+
+    /// `grant`, and how many tickets at most are granted in advance.
+    #[inline]
+    fn granted_ahead(&self) -> (Word, Distance) {
+        // `grant` first: a ticket drawn after that makes room. Ordering: acquire, for that order.
+        let grant = self.grant.load(Ordering::Acquire);
+        (grant, distance(self.ticket.load(Ordering::Relaxed), grant))
     }
 
     #[inline]
@@ -63,15 +89,8 @@ impl Counts {
         before(ticket, self.granted())
     }
 
-    /// Whether the `n` tickets from `first` on are granted. Looking at the last of them would not do: `first` may stand at
-    /// the end of a long queue, and the last be too far behind `grant` to be compared with it.
     #[inline]
-    pub(super) fn are_granted(&self, first: Word, n: Word) -> bool {
-        distance(first, self.granted()) >= n.cast_signed()
-    }
-
-    #[inline]
-    fn granted(&self) -> Word {
+    pub(super) fn granted(&self) -> Word {
         // Ordering: acquire; matches the release of the post, whose writes the taker sees. SeqCst for pairs T1
         // and M1, at no cost on x86 and ARM.
         self.grant.load(Ordering::SeqCst)
@@ -86,6 +105,7 @@ impl Counts {
     }
 
     /// How many tickets are granted in advance; negative: how many are drawn and not granted.
+    #[inline]
     pub(super) fn surplus(&self) -> Distance {
         // Both at one moment: `grant` only grows, so if it is the same before and after, it did not change in between.
         let mut seen = self.grant.load(Ordering::SeqCst);

@@ -1,5 +1,5 @@
-//! A queue of ticket holders: the paper's TWA semaphore, and what [`crate::sema::Semaphore`] and
-//! [`crate::mutex::FairMutex`] are made of.
+//! A queue of ticket holders: the paper's TWA semaphore, and what [`crate::sema::Semaphore`], [`crate::mutex::FairMutex`] and
+//! [`crate::rwlock::RwLock`] are made of.
 //!
 //! `ticket` is the next ticket to be drawn, `grant` the number of tickets granted: the holder of ticket `t` may go when
 //! `grant > t`. Both only count up, except that tickets at the end of the queue are given back (see [`abandoned`]).
@@ -10,6 +10,8 @@
 //! | try | moves `ticket` from `t` to `t + n` if `grant >= t + n`: never past somebody who waits |
 //! | post | `grant += n`, then wakes those who hold the tickets granted ([`wake`]) |
 //! | give up | leaves the queue; its tickets are abandoned ([`abandoned`]) |
+//!
+//! The holder of a ticket is a thread, inside a take, or a task ([`tasks`]); they stand in one line.
 //!
 //! # Take against post
 //!
@@ -28,43 +30,49 @@
 //! A permit may be the last thing that a thread waited for before freeing the queue, and post's load of `ticket` may then
 //! come too late. Safe code cannot do that, because post borrows the queue. For code that shares the queue by other means,
 //! [`TicketQueue::post_conservatively`] leaves T1 out and peeks at the table each time: once it has added to `grant`, it
-//! uses the queue's address as a name, and nothing else. It touches the queue again in one case only: it has taken out
-//! a marker of that queue. Then those tickets are in our hands, and the threads behind them do not have the permit yet.
-//!
-//! A limit: a marker names its queue by the address. If the queue was freed, and another made in its place, and that one has
-//! a marker with the ticket that we granted, all before our call returns, we take that marker. We see that the ticket is not
-//! granted there and settle it as its abandoner would; but if that queue too is freed at that very moment, we touch it when
-//! it is gone. `ci/abandon_model.py` has what such a stale post would do without the check.
+//! uses the queue's address as a name, and nothing else. If the ticket that it has granted is abandoned, others pass the
+//! permit on ([`abandoned`], "Who passes it over"). If the queue is gone by then, and another is in its place, waiters there are
+//! woken for nothing at worst.
 
 mod abandoned;
 mod counts;
+mod granted;
+mod inherited;
+mod marker_banks;
 mod markers;
+mod pace;
+mod tasks;
+#[cfg(all(test, not(layby_model)))]
+mod tests;
 mod waiting;
 mod wake;
 mod word;
 
-use crate::deadline::Deadline;
+use crate::error::Stopped;
 use crate::sync::{atomic::Ordering, const_outside_models, fence_before_peek_seqcst};
-use crate::wait_table::Home;
-use abandoned::Abandoned;
+use crate::wait_table::{Home, Limit, Peek, Wakes, table_of};
+use abandoned::{Abandoned, after_conservative_grant};
 use core::marker::PhantomData;
 use counts::Counts;
-use markers::Span;
+use inherited::{settle_after_conservative_post, settle_after_post};
 #[cfg(layby_model)]
-pub(crate) use markers::shards;
+pub(crate) use marker_banks::{elsewhere, first_bank};
+use markers::Span;
+use waiting::spins;
 use wake::STAGED;
 use word::before;
 pub(crate) use word::{
     AtomicWord, Distance, MAX_DISTANCE, MAX_PERMITS, NARROW, Word, check_room, distance, key_of, word_of,
 };
 
-/// A queue: two words, 16 bytes.
-pub(crate) struct TicketQueue<H: Home> {
+/// A queue: two words, 16 bytes. A holder takes as many tickets as it likes; or, if `ALL` is not 0, either one or `ALL`, which is
+/// then how many permits there are (see [`granted`]).
+pub(crate) struct TicketQueue<H: Home, const ALL: Word = 0> {
     counts: Counts,
     home: PhantomData<fn() -> H>,
 }
 
-impl<H: Home> TicketQueue<H> {
+impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     const_outside_models! {
         /// A queue in which `permits` tickets are granted in advance.
         pub(crate) fn new(permits: Word) -> Self {
@@ -78,29 +86,62 @@ impl<H: Home> TicketQueue<H> {
     /// If more than [`MAX_DISTANCE`] tickets would then wait to be granted, abandoned ones included. With wide counters this
     /// is not checked for a single ticket.
     #[inline]
+    #[track_caller]
     pub(crate) fn take(&self, n: Word) -> Word {
         let tickets = self.draw(n);
         if !self.counts.is_granted(tickets.last) {
-            waiting::wait::<H>(&self.counts, tickets.last, Deadline::NEVER);
+            let ended = self.wait(tickets, &Limit::NONE);
+            debug_assert_eq!(ended, Ok(()), "a wait without a limit ends when its ticket is granted");
         }
         tickets.first
     }
 
-    /// Like [`take`](Self::take), but only until `deadline`: `None` if the tickets were not granted in time.
+    /// Like [`take`](Self::take), but only until `limit` is reached. The tickets are abandoned then.
     #[inline]
-    pub(crate) fn take_until(&self, n: Word, deadline: Deadline) -> Option<Word> {
+    #[track_caller]
+    pub(crate) fn take_within(&self, n: Word, limit: &Limit<'_>) -> Result<Word, Stopped> {
         let tickets = self.draw(n);
-        if self.counts.is_granted(tickets.last) || waiting::wait::<H>(&self.counts, tickets.last, deadline) {
-            return Some(tickets.first);
+        if !self.counts.is_granted(tickets.last)
+            && let Err(stopped) = self.wait(tickets, limit)
+        {
+            self.abandoned().settle(tickets);
+            return Err(stopped);
         }
-        self.abandoned().settle(tickets);
-        None
+        Ok(tickets.first)
+    }
+
+    /// Draws `n` tickets for nobody: what is granted to them is gone.
+    ///
+    /// # Panics
+    /// Like [`take`](Self::take).
+    #[track_caller]
+    pub(crate) fn claim(&self, n: Word) {
+        self.counts.draw(n);
     }
 
     #[inline]
+    #[track_caller]
     fn draw(&self, n: Word) -> Span {
-        let first = self.counts.draw(n);
+        // Readers who come and go all the time must not keep a writer from drawing: it adds, and looks whether there was room
+        // when it has to wait.
+        let first = if ALL != 0 && n == ALL { self.counts.draw_unchecked(n) } else { self.counts.draw(n) };
         Span { first, last: first.wrapping_add(n - 1) }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn wait(&self, tickets: Span, limit: &Limit<'_>) -> Result<(), Stopped> {
+        self.refuse_without_room(tickets);
+        waiting::wait::<H, ALL>(&self.counts, tickets, limit)
+    }
+
+    /// Panics if there was no room for tickets that were drawn unchecked, and leaves nothing of them behind.
+    #[track_caller]
+    fn refuse_without_room(&self, tickets: Span) {
+        if ALL != 0 && !self.counts.is_room_up_to(tickets.last) {
+            self.abandoned().settle(tickets);
+            panic!("layby: more than {} wait for all permits of a lock", MAX_DISTANCE / ALL);
+        }
     }
 
     /// Draws `n` tickets if they are granted already. Returns the first.
@@ -110,7 +151,7 @@ impl<H: Home> TicketQueue<H> {
         // Ordering: relaxed; the compare-and-swap decides.
         let mut first = ticket.load(Ordering::Relaxed);
         loop {
-            if !self.counts.are_granted(first, n) {
+            if !self.counts.is_granted(first.wrapping_add(n - 1)) {
                 return None;
             }
             // Ordering: SeqCst, as in `Counts::draw`, though nobody waits for what is granted: every change of
@@ -124,67 +165,201 @@ impl<H: Home> TicketQueue<H> {
 
     /// Grants one more ticket.
     #[inline]
+    #[track_caller]
     pub(crate) fn post(&self) {
         if NARROW {
             self.counts.check_room_to_grant(1);
         }
+        self.give_back(1);
+    }
+
+    /// Grants `n` more tickets, for which there is room: the caller has taken as many from here.
+    #[inline]
+    pub(crate) fn give_back(&self, n: Word) {
         // Ordering: SeqCst; release for the taker, and in one order with the load of `ticket` and with the peeks of
         // `after_grant`.
-        let ticket = self.counts.grant.fetch_add(1, Ordering::SeqCst);
+        let first = self.counts.grant.fetch_add(n, Ordering::SeqCst);
         fence_before_peek_seqcst();
-        // Ordering: SeqCst. If a taker drew this ticket without seeing the grant, this sees that it was drawn.
-        if before(ticket, self.counts.ticket.load(Ordering::SeqCst)) {
-            self.abandoned().after_grant(ticket, 1);
+        // Ordering: SeqCst. If a taker drew one of these tickets without seeing the grant, this sees that it was drawn.
+        if before(first, self.counts.ticket.load(Ordering::SeqCst)) {
+            self.wake_after_grant(first, n);
         }
     }
 
     /// Like [`post`](Self::post), but does not touch the queue once it has granted: the thread that got the permit may free
     /// it.
     #[inline]
+    #[track_caller]
     pub(crate) fn post_conservatively(&self) {
-        if NARROW {
-            self.counts.check_room_to_grant(1);
+        let queue = &raw const self.counts;
+        loop {
+            if NARROW {
+                self.counts.check_room_to_grant(1);
+            }
+            // C0 and C1 in `abandoned`.
+            let ticket = self.counts.granted();
+            if table_of::<H>().alerts() != 0 {
+                return self.post_conservatively_past_markers();
+            }
+            if self.grant_conservatively(ticket) {
+                return Self::wake_if_anyone_waits(queue, ticket);
+            }
         }
-        // Ordering: as in `post`.
-        let ticket = self.counts.grant.fetch_add(1, Ordering::SeqCst);
-        self.wake_if_anyone_waits(ticket);
+    }
+
+    /// The same, when there may be a marker that the post must not go past: C0.
+    #[cold]
+    #[track_caller]
+    fn post_conservatively_past_markers(&self) {
+        let (queue, due) = (&raw const self.counts, &mut Wakes::default());
+        loop {
+            if NARROW {
+                self.counts.check_room_to_grant(1);
+            }
+            let ticket = self.counts.granted();
+            self.abandoned().before_grant(ticket, due);
+            if self.grant_conservatively(ticket) {
+                return Self::after_conservative_grant(queue, ticket, due);
+            }
+        }
+    }
+
+    /// C1: grants `ticket`, if it still is the first that is not granted.
+    #[inline]
+    fn grant_conservatively(&self, ticket: Word) -> bool {
+        let next = ticket.wrapping_add(1);
+        // Ordering: as in `post`. Not an addition: what we have looked at must still be the end of what is granted.
+        self.counts.grant.compare_exchange(ticket, next, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
     /// Like [`post_conservatively`](Self::post_conservatively), but in a queue of one permit, by the holder of the ticket
     /// `held`: it knows what `grant` is.
+    #[cfg(feature = "mutex")]
     #[inline]
     pub(crate) fn hand_over(&self, held: Word) {
-        let next = held.wrapping_add(1);
+        let (queue, next) = (&raw const self.counts, held.wrapping_add(1));
         // Ordering: as in `post`. A store will do: only the thread that has the one permit changes `grant`, even when
-        // abandoned tickets are passed over, and that is us.
+        // abandoned tickets are passed over, and that is us. For the same reason no granted marker is before us.
         self.counts.grant.store(next.wrapping_add(1), Ordering::SeqCst);
-        self.wake_if_anyone_waits(next);
+        Self::wake_if_anyone_waits(queue, next);
     }
 
-    /// Wakes the holder of `ticket` and the waiter staged behind it, if there are any, and passes the permit on if the
-    /// ticket is abandoned. All peeks are folded into one branch.
+    /// Wakes the holder of `ticket` and the waiter staged behind it, if there are any; if the ticket is abandoned, the one who
+    /// passes its permit on. All peeks are folded into one branch.
+    ///
+    /// The queue may be gone, and is a name here: not `self`, for to hand on a reference is to say that it is there.
     #[inline(always)]
-    fn wake_if_anyone_waits(&self, ticket: Word) {
+    fn wake_if_anyone_waits(queue: *const Counts, ticket: Word) {
         fence_before_peek_seqcst();
-        let waits = |ticket: Word| H::is_occupied(key_of(&raw const self.counts, ticket).hash());
-        if waits(ticket) | waits(ticket.wrapping_add(STAGED)) | (H::table().alerts() != 0) {
-            self.abandoned().after_grant(ticket, 1);
+        let waits = |ticket: Word| H::is_occupied(key_of(queue, ticket).hash(), Peek);
+        let stages = spins::<H>() && waits(ticket.wrapping_add(STAGED));
+        if waits(ticket) | stages | table_of::<H>().is_alert() {
+            Self::wake_after_conservative_grant(queue, ticket);
         }
     }
 
-    /// Grants `n` more tickets. The queue may be gone when this returns.
+    /// Takes one permit without drawing a ticket, from whoever is next in line; never waits. For who has a permit already, in a
+    /// queue where a holder may take `ALL`: `crate::rwlock` argues why that is right.
+    #[cfg(feature = "rwlock")]
+    #[inline]
+    pub(crate) fn take_out_of_turn(&self) {
+        // Ordering: relaxed; the caller sees what there is to see, and what was released by others passes through.
+        self.counts.grant.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn wake_after_conservative_grant(queue: *const Counts, ticket: Word) {
+        Self::after_conservative_grant(queue, ticket, &mut Wakes::default());
+    }
+
+    #[cold]
+    fn wake_after_grant(&self, first: Word, n: Word) {
+        self.after_grant(first, n, &mut Wakes::default());
+    }
+
+    /// The rest of a post of the `n` tickets from `first` on, if somebody may hold them.
+    fn after_grant(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) {
+        settle_after_post::<H, ALL>(&self.counts, first, due);
+        self.abandoned().after_grant(first, n, due);
+    }
+
+    /// Like [`after_grant`](Self::after_grant), of a conservative post.
+    fn after_conservative_grant(queue: *const Counts, ticket: Word, due: &mut Wakes<H::Backend>) {
+        settle_after_conservative_post::<H>(queue, ticket, due);
+        after_conservative_grant::<H>(queue, ticket, due);
+    }
+
+    /// Grants `n` more tickets.
     ///
     /// # Panics
     /// If more than [`MAX_DISTANCE`] tickets would be granted in advance.
+    #[track_caller]
     pub(crate) fn post_many(&self, n: Word) {
+        let due = &mut Wakes::default();
+        while !self.grant_from(self.counts.check_room_to_grant(n), n, due) {}
+    }
+
+    /// Like [`post_many`](Self::post_many), but `false` where that would panic.
+    pub(crate) fn try_post_many(&self, n: Word) -> bool {
+        let due = &mut Wakes::default();
         loop {
-            let first = self.counts.check_room_to_grant(n);
-            let next = first.wrapping_add(n);
-            // Ordering: as in `post`.
-            if self.counts.grant.compare_exchange(first, next, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-                return self.abandoned().after_grant(first, n);
+            let (first, room) = self.counts.room_to_grant(MAX_DISTANCE);
+            if n > room {
+                return false;
+            }
+            if self.grant_from(first, n, due) {
+                return true;
             }
         }
+    }
+
+    /// Grants `n` more tickets, or as many of them as those who wait take and there is room for below `limit`; returns how many.
+    /// Like [`post_many`](Self::post_many), but never panics.
+    ///
+    /// Not more than `limit` at a time, even if there seem to be more who wait: of the tickets in the queue some may be abandoned,
+    /// and what is granted to those stays. A holder that gives up at this very moment, and is granted its ticket before it has
+    /// left, passes the permit on, on top of the limit.
+    pub(crate) fn post_up_to(&self, n: Word, limit: Word) -> Word {
+        let (mut left, due) = (n, &mut Wakes::default());
+        loop {
+            let (first, room) = self.counts.room_to_grant(limit);
+            let n = left.min(room);
+            if n == 0 {
+                break;
+            }
+            if self.grant_from(first, n, due) {
+                left -= n;
+            }
+        }
+        n - left
+    }
+
+    /// Grants `n` more tickets, or as many of them as there is room for. Like [`post_many`](Self::post_many), but never
+    /// panics.
+    #[inline]
+    pub(crate) fn put_back(&self, n: Word) {
+        if n == 1 && !NARROW {
+            return self.post();
+        }
+        let due = &mut Wakes::default();
+        loop {
+            let (first, room) = self.counts.room_to_grant(MAX_DISTANCE);
+            let n = n.min(room);
+            if n == 0 || self.grant_from(first, n, due) {
+                return;
+            }
+        }
+    }
+
+    /// Grants the `n` tickets from `first` on, if `first` is still the first that is not granted.
+    fn grant_from(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) -> bool {
+        let next = first.wrapping_add(n);
+        // Ordering: as in `post`.
+        let granted = self.counts.grant.compare_exchange(first, next, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+        if granted {
+            self.after_grant(first, n, due);
+        }
+        granted
     }
 
     /// How many tickets are granted in advance; negative: how many are drawn and not granted.
@@ -199,7 +374,7 @@ impl<H: Home> TicketQueue<H> {
     }
 
     #[inline]
-    fn abandoned(&self) -> Abandoned<'_, H> {
+    fn abandoned(&self) -> Abandoned<'_, H, ALL> {
         Abandoned::of(&self.counts)
     }
 }

@@ -8,6 +8,13 @@
 //! In a queue so long that its waiters would mostly run for nothing, those at its end sleep at once, and nobody spins: the
 //! few that are near take turns on the CPUs.
 //!
+//! If being awake does not pay at all, because other programs want the CPUs ([`machine_is_busy`]) or because the queue is slow
+//! ([`pace`]), a waiter sleeps at once and post makes nobody ready, so that each is woken once, when its ticket is
+//! granted. Post and waiter may differ about that, for each asks when it comes. Then somebody is not made ready who could have
+//! been, or is made ready and sleeps once more.
+//!
+//! [`machine_is_busy`]: spin_policy::machine_is_busy
+//!
 //! What a far waiter polls while it is awake depends on the room:
 //!
 //! | a CPU for each who stands before it | polls | because |
@@ -16,14 +23,20 @@
 //! | yes | its own element, published at once | as many as there are CPUs would poll `grant` at the same time, and every post would have to invalidate all their copies of it |
 
 use super::{
+    abandoned::Abandoned,
     counts::Counts,
-    word::{Distance, Word, key_of},
+    granted::holders_of,
+    inherited::settle_before_take,
+    markers::Span,
+    pace::{self, Pace},
+    word::{Distance, Word, before, key_of},
 };
-use crate::deadline::Deadline;
+use crate::error::Stopped;
 use crate::spin_policy::{self, SpinFirst};
 use crate::sync::IN_A_MODEL;
-use crate::sys::cpus;
-use crate::wait_table::Home;
+use crate::sys::{Backend, cpus};
+use crate::wait_table::{Home, Limit, table_of};
+use core::{cell::Cell, mem, time::Duration};
 
 /// How many waiters are near, and made ready: the paper's LongTermThreshold. See docs/measurements.md, "Near
 /// and far".
@@ -33,54 +46,118 @@ pub(super) const NEAR: Distance = if IN_A_MODEL { 2 } else { 4 };
 /// "Near and far".
 const AWAKE_PER_CPU: usize = 16;
 
-/// Waits until `ticket` is granted; `false` if the deadline came first.
+/// Waits until `tickets` are granted, or `limit` is reached and they still are not.
 #[cold]
-pub(super) fn wait<H: Home>(counts: &Counts, ticket: Word, deadline: Deadline) -> bool {
-    let place = Place::of(counts, ticket);
-    let stay_awake = || spin_policy::spin_in_queue_until(deadline, || place.is_granted(), || place.may_spin());
+pub(super) fn wait<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, limit: &Limit<'_>) -> Result<(), Stopped> {
+    let on_unwind = Leave::<H, ALL>(Abandoned::of(counts), tickets);
+    let ended = wait_for_turn::<H, ALL>(counts, tickets, limit);
+    mem::forget(on_unwind);
+    ended
+}
+
+/// A waiter that passes permits on calls the wakers of tasks, and these may unwind: it leaves the queue then, with all that it
+/// was given.
+struct Leave<'a, H: Home, const ALL: Word>(Abandoned<'a, H, ALL>, Span);
+
+impl<H: Home, const ALL: Word> Drop for Leave<'_, H, ALL> {
+    fn drop(&mut self) {
+        self.0.settle(self.1);
+    }
+}
+
+fn wait_for_turn<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, limit: &Limit<'_>) -> Result<(), Stopped> {
+    let _waiting = settle_before_take::<H, ALL>(counts, tickets);
+    let place = Place::<H, ALL>::of(counts, tickets);
+    let sleeps_at_once = spin_policy::machine_is_busy() || place.pace.is_slow_for_a_waiter();
+    let stay_awake = || {
+        let ahead = place.turns_ahead();
+        // The next in line polls a few times even on a busy machine: a holder that runs may be about to hand over.
+        if ahead < 0 || (sleeps_at_once && ahead > 0) || place.pace.is_slow() {
+            return place.is_granted();
+        }
+        let is_over = || place.is_granted() || limit.is_cancelled();
+        let in_vain = |awake| place.is_in_vain(awake, ahead);
+        let ended = spin_policy::spin_in_queue_until(limit.deadline(), is_over, || place.may_spin(), in_vain);
+        let granted = ended && place.is_granted();
+        if granted {
+            place.pace.note_quick_wait();
+        }
+        granted
+    };
     let sleep_until = |condition: &dyn Fn() -> bool, spin_first: SpinFirst| {
-        H::table().wait_until_at(key_of(counts, ticket), deadline, condition, spin_first)
+        table_of::<H>().wait_until_at(key_of(counts, tickets.last), limit, condition, spin_first)
     };
 
+    if !spins::<H>() {
+        let is_granted = || place.is_granted();
+        let yielded = spin_policy::yield_until(|| is_granted() || limit.is_cancelled()) && is_granted();
+        return if yielded { Ok(()) } else { sleep_until(&is_granted, SpinFirst::No) };
+    }
     // Awake, on `grant`.
     if place.starts_on_grant() && stay_awake() {
-        return true;
+        return Ok(());
     }
     // Far: asleep; if there is a CPU for each before it, after a while awake on its element.
-    let spin_first = if place.has_a_cpu_each() { SpinFirst::WhileQueued } else { SpinFirst::No };
-    if !place.is_near() && !sleep_until(&|| place.is_near(), spin_first) {
-        return false;
+    let spin_first = if place.has_a_cpu_each() && !sleeps_at_once { SpinFirst::WhileQueued } else { SpinFirst::No };
+    if !place.is_near() {
+        sleep_until(&|| place.is_near(), spin_first)?;
     }
     // Near: awake once more, then asleep until its turn has come.
-    stay_awake() || sleep_until(&|| place.is_granted(), SpinFirst::No)
+    if stay_awake() { Ok(()) } else { sleep_until(&|| place.is_granted(), SpinFirst::No) }
+}
+
+/// Whether waiters stay awake for a while. Otherwise nobody is made ready either: it would be woken to sleep again.
+pub(super) const fn spins<H: Home>() -> bool {
+    <H::Backend as Backend>::SPINS
+}
+
+/// Whether waiters of this queue are made ready for their turn, if they stay awake at all. The queue may be gone.
+pub(super) fn are_made_ready(queue: *const Counts) -> bool {
+    cpus::count() > 1 && !spin_policy::machine_is_busy() && !Pace::of(queue).is_slow()
 }
 
 /// Where a waiter stands in the queue.
-struct Place<'a> {
+struct Place<'a, H: Home, const ALL: Word> {
     counts: &'a Counts,
-    ticket: Word,
-    /// How many tickets were ahead of it when it came.
+    abandoned: Abandoned<'a, H, ALL>,
+    pace: &'static Pace,
+    /// The value of `grant` for which it has looked for a marker before it.
+    looked_at: Cell<Option<Word>>,
+    tickets: Span,
+    /// How many were ahead of it when it came.
     ahead: usize,
     cpus: usize,
 }
 
-impl<'a> Place<'a> {
-    fn of(counts: &'a Counts, ticket: Word) -> Self {
-        let ahead = usize::try_from(counts.tickets_ahead_of(ticket)).unwrap_or(0);
-        Self { counts, ticket, ahead, cpus: cpus::count() }
+impl<'a, H: Home, const ALL: Word> Place<'a, H, ALL> {
+    fn of(counts: &'a Counts, tickets: Span) -> Self {
+        let (abandoned, pace, looked_at) = (Abandoned::of(counts), Pace::of(counts), Cell::new(None));
+        let mut place = Self { counts, abandoned, pace, looked_at, tickets, ahead: 0, cpus: cpus::count() };
+        place.ahead = usize::try_from(place.turns_ahead()).unwrap_or(0);
+        place
     }
 
-    /// How many tickets are ahead of it by now.
-    fn tickets_ahead(&self) -> Distance {
-        self.counts.tickets_ahead_of(self.ticket)
+    /// How many are ahead of it by now: tickets, or where a holder may take `ALL` of them, holders. Who has been granted some of
+    /// its tickets counts those that it lacks.
+    fn turns_ahead(&self) -> Distance {
+        let ahead = self.counts.tickets_ahead_of(self.tickets.last);
+        let own = self.tickets.len().cast_signed() - 1;
+        if ALL == 0 || ahead < own { ahead } else { holders_of::<ALL>((ahead - own).cast_unsigned()).cast_signed() }
     }
 
+    /// Also makes it so, if that is up to us: W in [`super::abandoned`]. Once for each value of `grant` is enough: who leaves
+    /// a marker after that sees that value.
     fn is_granted(&self) -> bool {
-        self.counts.is_granted(self.ticket)
+        let granted = self.counts.granted();
+        if before(self.tickets.last, granted) {
+            return true;
+        }
+        let has_looked = self.looked_at.replace(Some(granted)) == Some(granted);
+        !has_looked && self.abandoned.pass_over_before(self.tickets) && self.counts.is_granted(self.tickets.last)
     }
 
     fn is_near(&self) -> bool {
-        self.is_granted() || self.tickets_ahead() < NEAR
+        self.is_granted() || self.turns_ahead() < NEAR
     }
 
     /// Whether there is a CPU for each who stood before it when it came.
@@ -98,8 +175,17 @@ impl<'a> Place<'a> {
         !self.is_in_a_long_queue() && (!self.has_a_cpu_each() || self.is_near())
     }
 
+    /// Whether there is no point in being awake any longer, of one that had `ahead` turns before it when it began.
+    fn is_in_vain(&self, awake: Duration, ahead: Distance) -> bool {
+        let is_slow = pace::is_slow(awake, ahead.saturating_sub(self.turns_ahead()));
+        if is_slow {
+            self.pace.note_slow_wait();
+        }
+        is_slow || self.pace.is_slow()
+    }
+
     /// Whether it is next, and may spin instead of letting others run.
     fn may_spin(&self) -> bool {
-        !self.is_in_a_long_queue() && self.tickets_ahead() <= 0
+        !self.is_in_a_long_queue() && self.turns_ahead() <= 0
     }
 }
