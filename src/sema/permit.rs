@@ -1,8 +1,9 @@
 //! Guards: permits that are put back on drop.
 
 use super::Semaphore;
+use crate::sync::in_destructor;
 use crate::wait_table::{Global, Home};
-use core::{fmt, mem};
+use core::{fmt, mem, ptr};
 use std::sync::Arc;
 
 /// Permits of a borrowed [`Semaphore`], put back on drop.
@@ -18,6 +19,22 @@ use std::sync::Arc;
 /// semaphore.acquire().forget();
 /// assert_eq!(semaphore.available(), 2);
 /// ```
+///
+/// A job that hands a part of what it has to another:
+///
+/// ```
+/// use layby::sema::Semaphore;
+///
+/// let memory = Semaphore::new(100);
+/// let mut mine = memory.acquire_many(60);
+/// let yours = mine.split(20).expect("there are 60");
+/// assert_eq!((mine.permits(), yours.permits()), (40, 20));
+/// mine.merge(yours);
+/// assert_eq!(mine.permits(), 60);
+/// ```
+///
+/// Dropping it never panics. If others have posted so much meanwhile that not all of its permits fit, the semaphore has
+/// [`MAX_PERMITS`](Semaphore::MAX_PERMITS) afterwards, and the rest is gone.
 #[must_use = "the permits are put back when this is dropped"]
 pub struct Permit<'a, H: Home = Global> {
     semaphore: &'a Semaphore<H>,
@@ -25,13 +42,40 @@ pub struct Permit<'a, H: Home = Global> {
 }
 
 impl<'a, H: Home> Permit<'a, H> {
+    #[inline]
     pub(super) fn new(semaphore: &'a Semaphore<H>, permits: u64) -> Self {
         Self { semaphore, permits }
     }
 
     /// The number of permits.
+    #[must_use]
+    #[doc(alias("num_permits", "count"))]
     pub fn permits(&self) -> u64 {
         self.permits
+    }
+
+    /// The semaphore that they are of.
+    #[must_use]
+    pub fn semaphore(&self) -> &'a Semaphore<H> {
+        self.semaphore
+    }
+
+    /// Takes `n` of the permits out, as a guard of their own; `None`, and nothing has changed, if there are not that many.
+    #[must_use = "what is split off is put back when it is dropped"]
+    pub fn split(&mut self, n: u64) -> Option<Self> {
+        self.permits = self.permits.checked_sub(n)?;
+        Some(Self { semaphore: self.semaphore, permits: n })
+    }
+
+    /// Adds the permits of another guard of the same semaphore to this one's.
+    ///
+    /// # Panics
+    /// If the guards are of different semaphores. Those of `other` are put back then.
+    #[track_caller]
+    pub fn merge(&mut self, other: Self) {
+        assert!(ptr::eq(self.semaphore, other.semaphore), "{DIFFERENT}");
+        self.permits += other.permits;
+        other.forget();
     }
 
     /// Drops the guard without putting the permits back: the semaphore has that many fewer from now on.
@@ -40,13 +84,17 @@ impl<'a, H: Home> Permit<'a, H> {
     }
 }
 
+/// What is wrong with guards that cannot be merged.
+const DIFFERENT: &str = "layby: merging permits of two different semaphores";
+
 impl<H: Home> Drop for Permit<'_, H> {
+    #[inline]
     fn drop(&mut self) {
-        put_back(self.semaphore, self.permits);
+        in_destructor(|| self.semaphore.put_back(self.permits));
     }
 }
 
-/// Permits of a shared [`Semaphore`], put back on drop. They keep it alive, and can be sent to another thread.
+/// Permits of a shared [`Semaphore`], put back on drop, like a [`Permit`]. They keep it alive, and can be sent to another thread.
 ///
 /// ```
 /// use layby::sema::Semaphore;
@@ -64,13 +112,40 @@ pub struct OwnedPermit<H: Home = Global> {
 }
 
 impl<H: Home> OwnedPermit<H> {
+    #[inline]
     pub(super) fn new(semaphore: Arc<Semaphore<H>>, permits: u64) -> Self {
         Self { semaphore, permits }
     }
 
     /// The number of permits.
+    #[must_use]
+    #[doc(alias("num_permits", "count"))]
     pub fn permits(&self) -> u64 {
         self.permits
+    }
+
+    /// The semaphore that they are of.
+    #[must_use]
+    pub fn semaphore(&self) -> &Arc<Semaphore<H>> {
+        &self.semaphore
+    }
+
+    /// Takes `n` of the permits out, as a guard of their own; `None`, and nothing has changed, if there are not that many.
+    #[must_use = "what is split off is put back when it is dropped"]
+    pub fn split(&mut self, n: u64) -> Option<Self> {
+        self.permits = self.permits.checked_sub(n)?;
+        Some(Self { semaphore: Arc::clone(&self.semaphore), permits: n })
+    }
+
+    /// Adds the permits of another guard of the same semaphore to this one's.
+    ///
+    /// # Panics
+    /// If the guards are of different semaphores. Those of `other` are put back then.
+    #[track_caller]
+    pub fn merge(&mut self, other: Self) {
+        assert!(Arc::ptr_eq(&self.semaphore, &other.semaphore), "{DIFFERENT}");
+        self.permits += other.permits;
+        other.forget();
     }
 
     /// Drops the guard without putting the permits back: the semaphore has that many fewer from now on.
@@ -80,15 +155,9 @@ impl<H: Home> OwnedPermit<H> {
 }
 
 impl<H: Home> Drop for OwnedPermit<H> {
+    #[inline]
     fn drop(&mut self) {
-        put_back(&self.semaphore, self.permits);
-    }
-}
-
-fn put_back<H: Home>(semaphore: &Semaphore<H>, permits: u64) {
-    match permits {
-        1 => semaphore.post(),
-        n => semaphore.post_many(n),
+        in_destructor(|| self.semaphore.put_back(self.permits));
     }
 }
 
