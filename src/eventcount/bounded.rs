@@ -15,15 +15,19 @@ const ADDED_AT_ONCE: u64 = 1 << 32;
 /// # Panics
 /// If the count would exceed [`MAX`]; it is then unchanged.
 #[inline]
+#[track_caller]
 pub(super) fn add(counter: &AtomicU64, n: u64) -> u64 {
     if n > ADDED_AT_ONCE {
-        return add_if(counter, n, |sum| sum <= MAX).unwrap_or_else(|| overflow());
+        let Some(before) = add_if(counter, n, |sum| sum <= MAX) else {
+            overflow(count(counter.load(Ordering::Relaxed)), n)
+        };
+        return before;
     }
     // Ordering: SeqCst; see `wake_tickets_seqcst`. It is acquire and release for later additions.
     let before = counter.fetch_add(n, Ordering::SeqCst);
     if count(before) + n > MAX {
         counter.fetch_sub(n, Ordering::SeqCst);
-        overflow();
+        overflow(count(before), n);
     }
     before
 }
@@ -47,8 +51,9 @@ pub(super) fn count(counter: u64) -> u64 {
 }
 
 #[cold]
-fn overflow() -> ! {
-    panic!("a count would exceed {MAX}");
+#[track_caller]
+fn overflow(count: u64, n: u64) -> ! {
+    panic!("layby: a count of {count} cannot grow by {n}: the largest is {MAX}");
 }
 
 #[cfg(all(test, not(layby_model)))]

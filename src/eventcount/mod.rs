@@ -7,6 +7,13 @@
 //! | [`Sequencer`] | a source of consecutive tickets | nothing |
 //! | [`WaitPoint`] | prepare, check again, commit or cancel | a notification, about any condition |
 //!
+//! Threads that follow each other's progress wait by [`EventCount`], and draw what they work on from a [`Sequencer`]. Threads that
+//! wait for a structure of somebody else's, a queue or a set, wait at a [`WaitPoint`], which wakes one for each thing added.
+//!
+//! Tasks wait by the same types, in forms that end in `_async`; a [`Prepared`] can be awaited.
+//!
+//! The module needs 64-bit atomics, which some 32-bit targets lack.
+//!
 //! # The protocol of `EventCount`
 //!
 //! A waiter for value `v` waits on the key (address, `v`), so an advance from `a` to `b` peeks at the keys `a + 1 ..= b`
@@ -48,8 +55,10 @@
 mod bounded;
 mod count;
 mod sequencer;
+mod tasks;
 mod wait_point;
 
 pub use count::EventCount;
 pub use sequencer::Sequencer;
+pub use tasks::{AtLeast, CommitAsync, Committed, For, Until, WaitAtLeastAsync, WaitForAsync, WaitUntilAsync};
 pub use wait_point::{Prepared, WaitPoint};

@@ -20,7 +20,7 @@ use core::fmt;
 ///     for _ in 0..4 {
 ///         s.spawn(|| {
 ///             let mine = tickets.ticket();
-///             served.wait_at_least(mine);
+///             served.wait_at_least(mine).unwrap(); // nobody closes it
 ///             // One at a time, in the order of the tickets.
 ///             served.advance();
 ///         });
@@ -45,6 +45,8 @@ impl Sequencer {
     /// # Panics
     /// If all are given out, 2^62 - 1 of them.
     #[inline]
+    #[track_caller]
+    #[must_use = "whoever waits for this ticket's turn waits for its holder"]
     pub fn ticket(&self) -> u64 {
         self.tickets(1)
     }
@@ -54,6 +56,8 @@ impl Sequencer {
     /// # Panics
     /// If so many are not left; none is drawn then.
     #[inline]
+    #[track_caller]
+    #[must_use = "whoever waits for these tickets' turns waits for their holder"]
     pub fn tickets(&self, n: u64) -> u64 {
         bounded::add(&self.next, n)
     }
@@ -70,11 +74,13 @@ impl Sequencer {
     /// assert_eq!(tickets.tickets_below(3, 4), None);
     /// assert_eq!(tickets.tickets_below(1, 4), Some(3));
     /// ```
+    #[must_use = "whoever waits for these tickets' turns waits for their holder"]
     pub fn tickets_below(&self, n: u64, limit: u64) -> Option<u64> {
         bounded::add_if(&self.next, n, |after| after <= limit)
     }
 
     /// The ticket that would be drawn next: out of date when it returns, if others draw.
+    #[must_use]
     pub fn peek(&self) -> u64 {
         // Ordering: acquire; matches the draws.
         self.next.load(Ordering::Acquire)

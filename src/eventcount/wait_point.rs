@@ -4,14 +4,14 @@
 //!
 //! | bits | what |
 //! |---|---|
-//! | 0..24 | threads between `prepare` and the end of `commit` or `cancel` |
+//! | 0..24 | threads between `prepare` and the end of `commit` or `cancel`; if all are set: that many or more |
 //! | 24..64 | the epoch: how many notifications found such a thread |
 //!
 //! | operation | the state |
 //! |---|---|
-//! | `prepare` | waiters + 1, remembers the epoch |
-//! | `commit` | sleeps while the epoch is the remembered one; waiters - 1 |
-//! | `cancel` | waiters - 1 |
+//! | `prepare` | waiters + 1 unless full, remembers the epoch |
+//! | `commit` | sleeps while the epoch is the remembered one; waiters - 1 unless full |
+//! | `cancel` | waiters - 1 unless full |
 //! | notify | if there are waiters, epoch + 1; then wakes |
 //!
 //! # Why it loses nothing
@@ -30,26 +30,59 @@
 //! A commit that finds its epoch stale has been on the chain for a moment, where a later `notify_one` may have chosen it
 //! and left a true sleeper asleep; the wait table passes such a wake-up on.
 //!
+//! # A count that is full
+//!
+//! A [`Prepared`] can be forgotten, and then nobody takes its one away again. With a count that wraps:
+//!
+//! ```text
+//! sleeper                             whoever forgets                notifier
+//! prepare: waiters = 1, sleep
+//!                                     2^24 - 1 times: waiters = 0
+//!                                                                    waiters? no: nobody to wake
+//! (forever)
+//! ```
+//!
+//! So a full count stays full. It no longer says how many there are, so nobody may subtract from it: one that was never
+//! added might be the last. From then on every notification wakes as if somebody waited, which costs it more and loses
+//! nothing. A `prepare` that finds the count full writes nothing, and needs not: what it has read, full, is what a notifier
+//! reads whose fence B comes after its fence A, or something later in the word's history, which is full too.
+//!
 //! It is not built on [`arm`](crate::arm), whose element lingers in the thread and so can never be the one that
 //! `notify_one` chooses.
 
-use crate::deadline::Deadline;
+use crate::error::Stopped;
 use crate::spin_policy::SpinFirst;
 use crate::sync::{
+    IN_A_MODEL,
     atomic::{AtomicU64, Ordering},
-    const_outside_models, fence_after_publish, fence_before_peek,
+    const_outside_models, fence_after_publish, fence_before_peek, in_destructor,
 };
-use crate::wait_table::{Global, Home, Key, WaitOutcome};
-use core::{fmt, marker::PhantomData, ptr};
-use std::time::Instant;
+use crate::wait_table::{Global, Home, Key, Limit, WaitOutcome, table_of};
+use core::{fmt, marker::PhantomData};
+use std::time::{Duration, Instant};
 
 const WAITER: u64 = 1;
-const EPOCH: u64 = 1 << 24;
+/// More than there can be threads: 2^22 on Linux. A model fills the count with three.
+const EPOCH: u64 = if IN_A_MODEL { 1 << 2 } else { 1 << 24 };
 const WAITERS: u64 = EPOCH - 1;
+
+fn is_full(state: u64) -> bool {
+    state & WAITERS == WAITERS
+}
 
 /// Where threads wait for a condition that is kept elsewhere, such as "the queue is not empty" of a lock-free queue.
 ///
 /// 8 bytes. A notification that nobody waits for costs a fence and a load.
+///
+/// # Which notification
+///
+/// [`notify_one`](Self::notify_one) is right if any one of those who wait could use what was added: an item of a queue, a free
+/// connection. If they wait for different conditions at one point, the one that is chosen may not be the one that could go on,
+/// and it takes [`notify_all`](Self::notify_all). A notification that falls between a `prepare` and its `cancel` is not lost to
+/// others: whoever cancels has not been chosen for good. Neither returns anything: a thread between `prepare` and `commit` is
+/// let go by the notification, but was not asleep to be counted.
+///
+/// # Example
 ///
 /// ```
 /// use layby::eventcount::WaitPoint;
@@ -57,7 +90,7 @@ const WAITERS: u64 = EPOCH - 1;
 ///
 /// // The lock-free structure: tokens that can be taken.
 /// let (tokens, not_empty) = (AtomicU32::new(0), WaitPoint::new());
-/// let try_take = || tokens.try_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok();
+/// let try_take = || tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok();
 ///
 /// std::thread::scope(|s| {
 ///     s.spawn(|| {
@@ -100,52 +133,128 @@ impl<H: Home> WaitPoint<H> {
     ///
     /// Any notification from now on ends the commit.
     pub fn prepare(&self) -> Prepared<'_, H> {
-        // Ordering: relaxed; the fence orders it before the caller's check. Not an epoch read later: that of a notifier
-        // that came meanwhile does not bring along the change that the check must see.
-        let epoch = self.state.fetch_add(WAITER, Ordering::Relaxed) & !WAITERS;
+        // Not an epoch read later: that of a notifier that came meanwhile does not bring along the change that the check
+        // must see.
+        let epoch = self.unless_full(|state| state + WAITER) & !WAITERS;
         fence_after_publish();
         Prepared { point: self, epoch }
     }
 
-    /// Waits until `condition` holds.
+    /// Changes the state, unless the count is full; returns what the state was.
+    fn unless_full(&self, change: impl Fn(u64) -> u64) -> u64 {
+        let mut seen = self.state.load(Ordering::Relaxed);
+        while !is_full(seen) {
+            // Ordering: relaxed. The fence of `prepare` orders it before the caller's check; a notifier that still counts
+            // one who leaves only begins an epoch for nobody.
+            match self.state.compare_exchange_weak(seen, change(seen), Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => seen = now,
+            }
+        }
+        seen
+    }
+
+    /// Waits until `condition` holds. When it has returned `true` it is not called again, so it may take what it waits for.
     pub fn wait_until(&self, mut condition: impl FnMut() -> bool) {
-        while !condition() {
-            let prepared = self.prepare();
-            if condition() {
-                return;
+        self.wait_for(|| condition().then_some(()));
+    }
+
+    /// Like [`wait_until`](Self::wait_until), but gives up at `deadline` ([how late](crate::wait_table#deadlines)): `false` if it
+    /// passed and the condition still did not hold.
+    #[must_use = "says whether the condition held"]
+    pub fn wait_until_deadline(&self, deadline: Instant, condition: impl FnMut() -> bool) -> bool {
+        self.wait_until_within(deadline, condition).is_ok()
+    }
+
+    /// Like [`wait_until_deadline`](Self::wait_until_deadline), but waits for at most `timeout`. One too long for the clock means
+    /// forever.
+    #[must_use = "says whether the condition held"]
+    pub fn wait_until_timeout(&self, timeout: Duration, condition: impl FnMut() -> bool) -> bool {
+        self.wait_until_within(timeout, condition).is_ok()
+    }
+
+    /// Like [`wait_until`](Self::wait_until), but gives up when `limit` is reached.
+    ///
+    /// # Errors
+    /// How the limit was reached, if the condition still did not hold then.
+    pub fn wait_until_within<'a>(
+        &self,
+        limit: impl Into<Limit<'a>>,
+        mut condition: impl FnMut() -> bool,
+    ) -> Result<(), Stopped> {
+        self.wait_for_within(limit, || condition().then_some(()))
+    }
+
+    /// Waits until `attempt` returns something, and returns that. It is not called again then.
+    ///
+    /// ```
+    /// use layby::eventcount::WaitPoint;
+    /// use std::sync::Mutex;
+    ///
+    /// let (stack, not_empty) = (Mutex::new(vec![]), WaitPoint::new());
+    /// std::thread::scope(|s| {
+    ///     s.spawn(|| assert_eq!(not_empty.wait_for(|| stack.lock().unwrap().pop()), 7));
+    ///     stack.lock().unwrap().push(7);
+    ///     not_empty.notify_one();
+    /// });
+    /// ```
+    pub fn wait_for<T>(&self, attempt: impl FnMut() -> Option<T>) -> T {
+        self.wait_for_within(Limit::NONE, attempt).expect("a wait without a limit ends when it succeeds")
+    }
+
+    /// Like [`wait_for`](Self::wait_for), but gives up at `deadline`: `None` if it passed and `attempt` still returned nothing.
+    #[must_use = "it may hold what was waited for"]
+    pub fn wait_for_deadline<T>(&self, deadline: Instant, attempt: impl FnMut() -> Option<T>) -> Option<T> {
+        self.wait_for_within(deadline, attempt).ok()
+    }
+
+    /// Like [`wait_for_deadline`](Self::wait_for_deadline), but waits for at most `timeout`. One too long for the clock means
+    /// forever.
+    #[must_use = "it may hold what was waited for"]
+    pub fn wait_for_timeout<T>(&self, timeout: Duration, attempt: impl FnMut() -> Option<T>) -> Option<T> {
+        self.wait_for_within(timeout, attempt).ok()
+    }
+
+    /// Like [`wait_for`](Self::wait_for), but gives up when `limit` is reached.
+    ///
+    /// # Errors
+    /// How the limit was reached, if `attempt` still returned nothing then.
+    pub fn wait_for_within<'a, T>(
+        &self,
+        limit: impl Into<Limit<'a>>,
+        mut attempt: impl FnMut() -> Option<T>,
+    ) -> Result<T, Stopped> {
+        let limit = limit.into();
+        loop {
+            if let Some(got) = attempt() {
+                return Ok(got);
             }
-            prepared.commit();
+            let prepared = self.prepare();
+            if let Some(got) = attempt() {
+                return Ok(got);
+            }
+            if let Err(stopped) = prepared.commit_within(limit) {
+                return attempt().ok_or(stopped);
+            }
         }
     }
 
-    /// Like [`wait_until`](Self::wait_until), but gives up at `deadline`: `false` if it passed and the condition still did
-    /// not hold.
-    pub fn wait_until_deadline(&self, deadline: Instant, mut condition: impl FnMut() -> bool) -> bool {
-        while !condition() {
-            let prepared = self.prepare();
-            if condition() {
-                return true;
-            }
-            if prepared.commit_deadline(deadline) == WaitOutcome::TimedOut {
-                return condition();
-            }
-        }
-        true
-    }
-
-    /// Lets one thread check its condition again, the one that has waited longest, if any waits.
+    /// Lets one thread check its condition again, the one that has waited longest, if any waits. All threads that are between
+    /// [`prepare`](Self::prepare) and [`commit`](Prepared::commit) check again too.
     #[inline]
+    #[doc(alias("signal", "wake_one"))]
     pub fn notify_one(&self) {
         if self.announce() {
-            H::table().wake_one(self.key());
+            table_of::<H>().wake_one(self.key());
         }
     }
 
     /// Lets all threads that wait check their condition again.
     #[inline]
+    #[doc(alias("broadcast", "wake_all"))]
     pub fn notify_all(&self) {
         if self.announce() {
-            H::table().wake_all(self.key());
+            table_of::<H>().wake_all(self.key());
         }
     }
 
@@ -161,14 +270,15 @@ impl<H: Home> WaitPoint<H> {
         waited_for
     }
 
-    fn key(&self) -> Key {
-        ptr::from_ref(self).into()
+    pub(super) fn key(&self) -> Key {
+        Key::of_primitive(self)
     }
 }
 
-impl<H: Home> Default for WaitPoint<H> {
+/// For the default home alone, so that it can be inferred.
+impl Default for WaitPoint {
     fn default() -> Self {
-        Self::new_in()
+        Self::new()
     }
 }
 
@@ -180,6 +290,9 @@ impl<H: Home> fmt::Debug for WaitPoint<H> {
 }
 
 /// A wait that has been announced; see [`WaitPoint::prepare`]. Dropping it cancels the wait.
+///
+/// Forgetting it loses nothing, but the point takes it for a waiter ever after: its notifications cost more, as if somebody
+/// waited.
 #[must_use = "a prepared wait waits only when it is committed"]
 pub struct Prepared<'a, H: Home = Global> {
     point: &'a WaitPoint<H>,
@@ -189,29 +302,41 @@ pub struct Prepared<'a, H: Home = Global> {
 impl<H: Home> Prepared<'_, H> {
     /// Waits for a notification since [`prepare`](WaitPoint::prepare). May return early: check the condition again.
     pub fn commit(self) {
-        self.commit_at(Deadline::NEVER);
+        let _ = self.commit_within(Limit::NONE);
     }
 
-    /// Like [`commit`](Self::commit), but gives up at `deadline`.
+    /// Like [`commit`](Self::commit), but gives up at `deadline` ([how late](crate::wait_table#deadlines)).
     pub fn commit_deadline(self, deadline: Instant) -> WaitOutcome {
-        self.commit_at(Deadline::at(deadline))
+        WaitOutcome::of(self.commit_within(deadline))
+    }
+
+    /// Like [`commit`](Self::commit), but gives up when `limit` is reached.
+    ///
+    /// # Errors
+    /// How the limit was reached. A notification that has been used up is never reported as one.
+    pub fn commit_within<'a>(self, limit: impl Into<Limit<'a>>) -> Result<(), Stopped> {
+        table_of::<H>().wait_if_at(self.key(), &limit.into(), SpinFirst::Briefly, || !self.is_over())
+    }
+
+    pub(super) fn key(&self) -> Key {
+        self.point.key()
+    }
+
+    /// Whether there has been a notification.
+    pub(super) fn is_over(&self) -> bool {
+        // Ordering: relaxed; ordered by fence A of the wait table.
+        self.point.state.load(Ordering::Relaxed) & !WAITERS != self.epoch
     }
 
     /// Does not wait after all.
     pub fn cancel(self) {}
-
-    fn commit_at(self, deadline: Deadline) -> WaitOutcome {
-        H::table().wait_if_at(self.point.key(), deadline, SpinFirst::Briefly, || {
-            // Ordering: relaxed; ordered by fence A of the wait table.
-            self.point.state.load(Ordering::Relaxed) & !WAITERS == self.epoch
-        })
-    }
 }
 
 impl<H: Home> Drop for Prepared<'_, H> {
     fn drop(&mut self) {
-        // Ordering: relaxed; a notifier that still counts us only begins an epoch for nobody.
-        self.point.state.fetch_sub(WAITER, Ordering::Relaxed);
+        in_destructor(|| {
+            self.point.unless_full(|state| state - WAITER);
+        });
     }
 }
 
