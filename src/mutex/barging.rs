@@ -2,21 +2,26 @@
 //!
 //! # State
 //!
-//! | bit | name | meaning |
+//! | bits | name | meaning |
 //! |---|---|---|
 //! | 0 | `LOCKED` | somebody holds the lock |
 //! | 1 | `WAITERS` | locked: somebody may be asleep, and the release must wake one. Free: the thread that released does so |
-//! | 2 | `STARVING` | one waiter has waited too long: the lock is for it alone |
+//! | 2 | `NAPPING` | the first of the waiters sleeps for a moment and comes back by itself: nobody need be woken |
+//! | 3 | `STARVING` | the first of the waiters has waited too long: the lock is for it alone, and the release must wake it |
+//! | 4 to 31 | `DUE` | with `NAPPING`: the millisecond from which on the lock is for the first of the waiters alone |
+//!
+//! At most one of `WAITERS`, `NAPPING` and `STARVING` is set: they say who sees to those that sleep.
 //!
 //! | transition | by |
 //! |---|---|
 //! | 0 → `LOCKED` | `acquire`, nobody waits |
-//! | + `LOCKED`, - `WAITERS` | a newcomer that barges, while neither `LOCKED` nor `STARVING` is set |
-//! | + `WAITERS` | a waiter, published, about to sleep while it cannot have the lock |
-//! | + `LOCKED`, + `WAITERS` | a waiter that finds the lock free for it; others may be asleep |
-//! | + `STARVING` | a waiter that has waited too long; from then on it is *the* starving one |
-//! | - `STARVING` | the starving one, when it gets the lock or gives up |
-//! | - `LOCKED` | `release`; then, if anything else was set, wakes the starving one and the one that has slept longest |
+//! | + `LOCKED`, - `WAITERS` | a newcomer that barges, while the lock is neither taken nor kept for the first of the waiters |
+//! | + `WAITERS` | a waiter, published, about to sleep while it cannot have the lock, if there is no first one yet |
+//! | + `LOCKED`, + `WAITERS` | a waiter that finds the lock free for it; others may be asleep. Without `WAITERS`, if another is the first |
+//! | - `WAITERS`, + `NAPPING`, `DUE` | a waiter that was woken and was overtaken, if there is no first one: now it is |
+//! | - `NAPPING`, + `STARVING` | the first one, back from its nap, if the lock is taken |
+//! | - `NAPPING`, - `STARVING` | the first one, when it gets the lock (+ `WAITERS`), or gives up (+ `WAITERS` too) |
+//! | - `LOCKED` | `release`; then, if `STARVING` was set, wakes the first one, or if `WAITERS` was, the one that has slept longest |
 //!
 //! The last is a subtraction, the others are compare-and-swaps. A newcomer that takes a lock free with `WAITERS` clears
 //! it: the thread that left it so wakes a waiter, which is now in charge. Until that waiter is there the lock can change
@@ -34,49 +39,78 @@
 //! release: nobody waits          (sleeps forever)
 //! ```
 //!
-//! - **B1.** If a waiter sleeps, then `WAITERS` or `STARVING` is set on a lock that is held, or a waiter is in charge:
-//!   awake, or about to be woken by a release, and going to take the lock, or to sleep, which sets `WAITERS` again.
-//! - **B2.** If `STARVING` is set and `LOCKED` is not, the starving one is awake, or about to be woken by the last
-//!   release.
+//! - **B1.** If a waiter sleeps, then the lock is held with `WAITERS` or `STARVING`; or a waiter is in charge: awake, or about to
+//!   be woken by a release, or napping; and going to take the lock, which sets `WAITERS`, or to sleep or give up, which sets it
+//!   too unless another is the first.
+//! - **B2.** If `STARVING` is set and `LOCKED` is not, the first one is awake, or about to be woken by the last release.
+//! - **B3.** While `NAPPING` or `STARVING` is set, there is one first waiter, and it is in charge. Nobody else clears the bit.
 //!
 //! A release of a lock with `WAITERS` wakes a waiter that sleeps; or, if it finds none on the chain, those who are about
 //! to sleep have yet to read the word after publishing, by the argument of [`crate::wait_table`]. Either way
-//! somebody is in charge (B1). A waiter that wakes up by its deadline was not woken by a release, so it was never in charge.
+//! somebody is in charge (B1). One that reads `NAPPING` or `STARVING` after publishing sleeps without a change to the word: the
+//! first one will take the lock with `WAITERS`, or leave it so, and by the same argument the release after that finds the one that
+//! slept. A waiter that wakes up by its limit was not woken by a release, so it is not in charge, unless it is the first.
 //!
 //! # Who may be overtaken, and for how long
 //!
-//! Newcomers barge: they may take a free lock before a waiter that has just been woken. A waiter that comes back to
-//! find the lock taken, [`PATIENCE`] or more after it began to wait, becomes the starving one, and the next release is
-//! for it: nobody overtakes it. There is one at a time. Another waiter that loses its patience meanwhile sleeps again,
-//! behind those that sleep already, and asks for the mark when it is next woken; each time it finds the mark taken, a waiter
-//! that had waited too long has been served. So the bound is firm for the starving one; for the others it is [`PATIENCE`] and
-//! the turns of those that starve before them. Waiters are woken in the order in which they went to sleep.
+//! Newcomers barge: they may take a free lock before a waiter that has just been woken. To wake one for each release, only to
+//! see it overtaken, costs the holder a system call and the waiter two switches, so a waiter that was woken and overtaken becomes
+//! the *first* one, and naps: nobody is woken meanwhile, and it looks for the lock only now and then. It naps until it has waited
+//! for [`PATIENCE`] in all, and for [`SHORTEST_NAP`] at least; when it is back it gets the next release, and at its own release
+//! the waiter after it is woken.
+//!
+//! So a waiter waits for [`PATIENCE`], and for each that waits already when it comes, a nap of [`SHORTEST_NAP`] and a hold of the
+//! lock; besides the time that the operating system takes to run it. That may be long when other threads have the CPUs, perhaps
+//! the very ones that overtake: so the word says from which millisecond on they must not, and they go to sleep instead.
+//!
+//! Waiters are woken in the order in which they went to sleep. One that is woken while another is the first sleeps again, but on
+//! a chain of its own, before those that have never been woken.
+//!
+//! # Tasks
+//!
+//! A task waits as a thread does, and is woken beside one: of those in line a release wakes the thread and the task that have waited
+//! longest, for a woken task runs who knows when. One that comes back to find the lock taken waits on in line, and is never the
+//! first one: it cannot nap. So how often it is overtaken has no bound. A future that is dropped may have been in charge; it gives
+//! the lock to the next if it is free for it, and otherwise leaves `WAITERS` to the holder.
 //!
 //! # Release never touches a dead mutex
 //!
 //! The subtraction is the last access. The next holder may free the mutex at once; what follows uses the address as a
 //! name only. That is why the releasing thread does not clear `WAITERS`.
 
-#![forbid(unsafe_code)]
-
 use crate::counters::{self, Event};
-use crate::deadline::Deadline;
-use crate::spin_policy::SpinFirst;
+use crate::error::Stopped;
+use crate::spin_policy::{self, SpinFirst};
 use crate::sync::{
     IN_A_MODEL,
     atomic::{AtomicU32, Ordering},
     const_outside_models, hint, now, thread,
 };
-use crate::wait_table::{Global, Home, Key, WaitOutcome};
+use crate::wait_table::{Global, Home, Key, Limit, table_of};
 use core::{fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
 
 const LOCKED: u32 = 1;
 const WAITERS: u32 = 1 << 1;
-const STARVING: u32 = 1 << 2;
+const NAPPING: u32 = 1 << 2;
+const STARVING: u32 = 1 << 3;
+const DUE_SHIFT: u32 = 4;
 
-/// For how long a waiter lets itself be overtaken. Arbitrary.
-const PATIENCE: Duration = if IN_A_MODEL { Duration::ZERO } else { Duration::from_millis(1) };
+/// All that the first of the waiters has written.
+const FIRST: u32 = !(LOCKED | WAITERS);
+
+/// For how long a waiter lets itself be overtaken, if nobody waits before it. Arbitrary.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// How long the first of the waiters naps however long it has waited. See docs/measurements.md, "A mutex held for a while".
+const SHORTEST_NAP: Duration = Duration::from_micros(200);
+
+/// How often the first of the waiters looks for the lock during its nap. As above.
+const LOOK_AFTER: Duration = Duration::from_micros(100);
+
+/// How many milliseconds after the beginning of its nap a waiter that has not been back is overtaken no more: time enough for one
+/// that runs when its nap is over.
+const DUE_AFTER: u32 = 2;
 
 /// How often a thread tries to lock before it sleeps: after the first attempt it pauses, after the others it lets other
 /// threads run. See docs/measurements.md, "Attempts of the mutex".
@@ -111,42 +145,61 @@ impl<H: Home> RawMutex<H> {
     #[inline]
     pub fn acquire(&self) {
         if !self.acquire_uncontended() {
-            self.acquire_contended(Deadline::NEVER);
+            let ended = self.acquire_contended(&Limit::NONE);
+            debug_assert_eq!(ended, Ok(()), "without a limit it ends when it has the lock");
         }
     }
 
     /// Locks, or gives up at `deadline`: `false` if it passed, and this call did not lock the mutex.
     #[inline]
+    #[must_use = "says whether the mutex is locked now"]
     pub fn acquire_deadline(&self, deadline: Instant) -> bool {
-        self.acquire_uncontended() || self.acquire_contended(Deadline::at(deadline))
+        self.acquire_within(deadline).is_ok()
     }
 
     /// Like [`acquire_deadline`](Self::acquire_deadline), but waits for at most `timeout`. One too long for the clock means
     /// forever.
     #[inline]
+    #[must_use = "says whether the mutex is locked now"]
     pub fn acquire_timeout(&self, timeout: Duration) -> bool {
-        self.acquire_uncontended() || self.acquire_contended(Deadline::after(timeout))
+        self.acquire_within(timeout).is_ok()
+    }
+
+    /// Locks, or gives up when `limit` is reached.
+    ///
+    /// # Errors
+    /// How the limit was reached; this call did not lock the mutex then.
+    #[inline]
+    pub fn acquire_within<'a>(&self, limit: impl Into<Limit<'a>>) -> Result<(), Stopped> {
+        if self.acquire_uncontended() { Ok(()) } else { self.acquire_contended(&limit.into()) }
     }
 
     /// Locks if that is possible at once.
     #[inline]
+    #[must_use = "says whether the mutex is locked now"]
     pub fn try_acquire(&self) -> bool {
         self.acquire_uncontended() || Waiter::newcomer(self).try_acquire()
     }
 
     /// Whether somebody holds the lock, at this moment.
+    #[must_use]
     pub fn is_acquired(&self) -> bool {
         self.state.load(Ordering::Relaxed) & LOCKED != 0
     }
 
-    /// Unlocks. Must be called by the thread that holds the lock, or on its behalf.
+    /// Unlocks.
+    ///
+    /// # Safety
+    /// The caller holds the lock, or has it from the one who does.
     #[inline]
-    pub fn release(&self) {
-        // Ordering: release; matches the acquire of the next holder. The old value is compared and not used, so that x86
-        // needs no more than a decrement and its flags.
-        if self.state.fetch_sub(LOCKED, Ordering::Release) != LOCKED {
-            // From here on `self` may be gone.
-            Self::wake(ptr::from_ref(self));
+    #[allow(unsafe_code, reason = "a contract, and nothing unsafe inside")]
+    pub unsafe fn release(&self) {
+        let this = ptr::from_ref(self);
+        // Ordering: release; matches the acquire of the next holder.
+        let before = self.state.fetch_sub(LOCKED, Ordering::Release);
+        if before != LOCKED {
+            // `self` may be gone, and then even to pass it on is wrong.
+            Self::wake(this, before);
         }
     }
 
@@ -157,88 +210,139 @@ impl<H: Home> RawMutex<H> {
     }
 
     #[cold]
-    fn acquire_contended(&self, deadline: Deadline) -> bool {
+    fn acquire_contended(&self, limit: &Limit<'_>) -> Result<(), Stopped> {
         let mut waiter = Waiter::newcomer(self);
-        waiter.spin_to_acquire() || waiter.wait(deadline)
+        if waiter.spin_to_acquire() { Ok(()) } else { waiter.wait(limit) }
     }
 
-    /// Wakes the thread that may take the lock next. The mutex may be gone, so its state cannot be read: both keys are woken.
+    /// Wakes whoever may take the lock next, going by the state before the release: the mutex may be gone.
     #[cold]
-    fn wake(this: *const Self) {
-        H::table().wake_all(Self::starving_key(this));
-        H::table().wake_one(this);
+    fn wake(this: *const Self, before: u32) {
+        let table = table_of::<H>();
+        if before & STARVING != 0 {
+            table.wake_all(Self::key_of_first(this));
+        } else if before & WAITERS != 0 && table.wake_one(Self::key_of_returned(this)) == 0 {
+            table.wake_one_of_each(Key::of_primitive(this));
+        }
     }
 
-    /// Replaces the state by what `next` makes of it, and returns the state before; changes nothing if that is `None`.
-    fn update(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Option<u32> {
+    /// Replaces the state by what `next` makes of it, and returns both; changes nothing if that is `None`.
+    fn update(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Option<(u32, u32)> {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
-            match self.state.compare_exchange_weak(state, next(state)?, order, Ordering::Relaxed) {
-                Ok(_) => return Some(state),
+            let next = next(state)?;
+            match self.state.compare_exchange_weak(state, next, order, Ordering::Relaxed) {
+                Ok(_) => return Some((state, next)),
                 Err(now) => state = now,
             }
         }
     }
 
-    /// What the starving one waits on. The others wait on the address itself, whose slot in a model is that of ticket 0.
-    fn starving_key(this: *const Self) -> Key {
-        Key::ticket_at(this, 1)
+    /// What the first of the waiters waits on. Those that have not been woken yet wait on the address itself, whose slot in a
+    /// model is that of ticket 0.
+    fn key_of_first(this: *const Self) -> Key {
+        Key::ticket_of_primitive(this, 1)
+    }
+
+    /// What those wait on that have been woken, and were not the first.
+    fn key_of_returned(this: *const Self) -> Key {
+        Key::ticket_of_primitive(this, 2)
     }
 }
 
-/// A thread that wants the lock.
-struct Waiter<'a, H: Home> {
+/// Where a waiter stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It has not slept yet, or sleeps for the first time.
+    InLine,
+    /// It was woken, and another was the first.
+    Returned,
+    /// `NAPPING` is its own, or it has been, and `STARVING` is.
+    First { starving: bool },
+}
+
+/// A thread or a task that wants the lock.
+pub(super) struct Waiter<'a, H: Home> {
     mutex: &'a RawMutex<H>,
-    /// Whether this is the starving one.
-    starving: bool,
+    place: Place,
     /// What it leaves in the state when it takes the lock: `WAITERS` once it has waited, for it may be in charge (B1).
     waiters_bit: u32,
 }
 
 impl<'a, H: Home> Waiter<'a, H> {
-    fn newcomer(mutex: &'a RawMutex<H>) -> Self {
-        Self { mutex, starving: false, waiters_bit: 0 }
+    pub(super) fn newcomer(mutex: &'a RawMutex<H>) -> Self {
+        Self { mutex, place: Place::InLine, waiters_bit: 0 }
     }
 
-    fn wait(&mut self, deadline: Deadline) -> bool {
+    fn wait(&mut self, limit: &Limit<'_>) -> Result<(), Stopped> {
         let since = now();
-        self.waiters_bit = WAITERS;
+        self.begin_to_wait();
         loop {
-            let outcome = H::table().wait_if_at(self.key(), deadline, SpinFirst::No, || self.may_sleep());
+            let woken = table_of::<H>().wait_if_at(self.key(), limit, SpinFirst::No, || self.may_sleep());
             if self.spin_to_acquire() {
-                return true;
+                return Ok(());
             }
-            if outcome == WaitOutcome::TimedOut {
-                return self.acquire_or_leave();
+            if let Err(stopped) = woken {
+                return if self.acquire_or_leave() { Ok(()) } else { Err(stopped) };
             }
-            if !self.starving && now().duration_since(since) >= PATIENCE {
-                self.starve();
+            if self.acquire_or_be_first() {
+                return Ok(());
+            }
+            if self.place == (Place::First { starving: false })
+                && (self.nap_or_acquire(since, limit) || self.acquire_or_starve() || self.spin_starving(limit))
+            {
+                return Ok(());
             }
         }
     }
 
-    fn key(&self) -> Key {
-        if self.starving { RawMutex::starving_key(self.mutex) } else { self.mutex.into() }
+    pub(super) fn key(&self) -> Key {
+        match self.place {
+            Place::InLine => Key::of_primitive(self.mutex),
+            Place::Returned => RawMutex::key_of_returned(self.mutex),
+            Place::First { .. } => RawMutex::key_of_first(self.mutex),
+        }
+    }
+
+    fn is_first(&self) -> bool {
+        matches!(self.place, Place::First { .. })
     }
 
     fn is_free(&self, state: u32) -> bool {
-        state & LOCKED == 0 && (self.starving || state & STARVING == 0)
+        state & LOCKED == 0 && (self.is_first() || !is_kept_for_the_first(state))
     }
 
     /// The state without this waiter's mark.
     fn unmarked(&self, state: u32) -> u32 {
-        if self.starving { state & !STARVING } else { state }
+        if self.is_first() { state & !FIRST } else { state }
     }
 
     /// The state after this waiter has taken the lock; `None` if it cannot.
     fn taken(&self, state: u32) -> Option<u32> {
-        self.is_free(state).then(|| (self.unmarked(state) & !WAITERS) | LOCKED | self.waiters_bit)
+        let rest = self.unmarked(state) & !WAITERS;
+        let waiters = if rest & FIRST == 0 { self.waiters_bit } else { 0 };
+        self.is_free(state).then_some(rest | LOCKED | waiters)
+    }
+
+    /// Says that it waits from now on.
+    pub(super) fn begin_to_wait(&mut self) {
+        self.waiters_bit = WAITERS;
     }
 
     /// Takes the lock if it is free for this waiter.
-    fn try_acquire(&self) -> bool {
+    pub(super) fn try_acquire(&self) -> bool {
         // Ordering: acquire; matches the release of the last holder.
         self.mutex.update(Ordering::Acquire, |state| self.taken(state)).is_some()
+    }
+
+    /// Takes the lock if it is free for this waiter, or else changes the state: `Err` of the state before.
+    fn acquire_or(&self, otherwise: impl Fn(u32) -> u32) -> Result<(), u32> {
+        let next = |state| self.taken(state).or_else(|| Some(otherwise(state)));
+        // Ordering: acquire, if it locks; matches the release of the last holder.
+        match self.mutex.update(Ordering::Acquire, next) {
+            Some((before, after)) if (before ^ after) & LOCKED == 0 => Err(before),
+            _ => Ok(()),
+        }
     }
 
     /// Tries a few times to take the lock.
@@ -257,34 +361,97 @@ impl<'a, H: Home> Waiter<'a, H> {
         false
     }
 
-    /// At the deadline: takes the lock if it is free after all, or else leaves no trace.
+    /// For a waiter that was woken and overtaken: takes the lock after all, or becomes the first, if there is none.
+    fn acquire_or_be_first(&mut self) -> bool {
+        if self.is_first() {
+            return false;
+        }
+        let marked =
+            |state| if state & FIRST == 0 { (state & !WAITERS) | NAPPING | due_after(DUE_AFTER) } else { state };
+        let Err(before) = self.acquire_or(marked) else { return true };
+        self.place = if before & FIRST == 0 { Place::First { starving: false } } else { Place::Returned };
+        false
+    }
+
+    /// Sleeps for a while, and nobody need wake it; looks for the lock now and then.
+    fn nap_or_acquire(&self, since: Instant, limit: &Limit<'_>) -> bool {
+        let until = (since + PATIENCE).max(now() + SHORTEST_NAP);
+        // In a model no time passes.
+        while !IN_A_MODEL && now() < until && limit.check().is_ok() {
+            let _ = table_of::<H>().wait_if_at(self.key(), &limit.or(LOOK_AFTER), SpinFirst::No, || true);
+            if self.try_acquire() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// For the first one: takes the lock, or has the next release wake it.
+    fn acquire_or_starve(&mut self) -> bool {
+        let acquired = self.acquire_or(|state| self.unmarked(state) | STARVING).is_ok();
+        self.place = Place::First { starving: true };
+        acquired
+    }
+
+    /// The lock is this waiter's next: if it is soon free, the hand-over is quick.
+    fn spin_starving(&self, limit: &Limit<'_>) -> bool {
+        spin_policy::spin_until(SpinFirst::Briefly, limit.deadline(), || self.try_acquire())
+    }
+
+    /// At its limit: takes the lock if it is free after all, or else leaves no trace. Who is first leaves others without one who is
+    /// in charge.
     fn acquire_or_leave(&self) -> bool {
-        let next = |state| self.taken(state).or(Some(self.unmarked(state)));
-        // Ordering: acquire, if it locks; matches the release of the last holder.
-        let before = self.mutex.update(Ordering::Acquire, next);
-        before.is_some_and(|state| self.is_free(state))
+        self.acquire_or(|state| if self.is_first() { self.unmarked(state) | WAITERS } else { state }).is_ok()
     }
 
-    /// Becomes the starving one, if there is none.
-    fn starve(&mut self) {
-        // Ordering: relaxed; it says nothing about what the lock protects.
-        let marked = self.mutex.update(Ordering::Relaxed, |state| {
-            (state & LOCKED != 0 && state & STARVING == 0).then_some(state | STARVING)
-        });
-        self.starving = marked.is_some();
+    /// A task that may have been in charge is dropped: leaves no trace, and somebody else in charge (B1).
+    pub(super) fn leave(&self) {
+        let announced = |state: u32| if state & FIRST == 0 { state | WAITERS } else { state };
+        let is_left_to_the_holder = || {
+            // Ordering: relaxed; it says nothing about what the lock protects.
+            self.mutex.update(Ordering::Relaxed, |state| (state & LOCKED != 0).then(|| announced(state))).is_some()
+        };
+        if self.acquire_or_leave() {
+            // SAFETY: it is ours.
+            #[allow(unsafe_code, reason = "the lock that has just been taken")]
+            unsafe {
+                self.mutex.release();
+            }
+        } else if !is_left_to_the_holder() {
+            RawMutex::wake(self.mutex, WAITERS);
+        }
     }
 
-    /// Whether to sleep, now that this waiter is published: not if the lock is free for it. If so, `WAITERS` is set.
-    fn may_sleep(&self) -> bool {
+    /// Whether to sleep, now that this waiter is published: not if the lock is free for it. If so, `WAITERS` is set, or there is
+    /// a first one, which may be this.
+    pub(super) fn may_sleep(&self) -> bool {
+        let announced = |state| if state & FIRST == 0 { state | WAITERS } else { state };
         // Ordering: relaxed; fence A of the wait table orders it after the publication.
-        let announced = self.mutex.update(Ordering::Relaxed, |state| (!self.is_free(state)).then_some(state | WAITERS));
-        announced.is_some()
+        let may = self.mutex.update(Ordering::Relaxed, |state| (!self.is_free(state)).then(|| announced(state)));
+        may.is_some()
     }
 }
 
-impl<H: Home> Default for RawMutex<H> {
+/// Whether the first of the waiters must not be overtaken any more.
+fn is_kept_for_the_first(state: u32) -> bool {
+    state & STARVING != 0 || (state & NAPPING != 0 && is_due(state))
+}
+
+/// `DUE`, so many milliseconds from now.
+fn due_after(millis: u32) -> u32 {
+    (spin_policy::millis() as u32).wrapping_add(millis) << DUE_SHIFT
+}
+
+/// Whether it is past `DUE`, or more than a day before it: the clock has gone round.
+fn is_due(state: u32) -> bool {
+    let late = due_after(0).wrapping_sub(state & !(LOCKED | WAITERS | NAPPING | STARVING));
+    late.cast_signed() >= 0
+}
+
+/// For the default home alone, so that it can be inferred.
+impl Default for RawMutex {
     fn default() -> Self {
-        Self::new_in()
+        Self::new()
     }
 }
 

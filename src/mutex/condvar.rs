@@ -15,13 +15,22 @@
 
 use super::{RawFairMutex, RawMutex};
 use crate::deadline::Deadline;
+use crate::error::Stopped;
 use crate::spin_policy::SpinFirst;
-use crate::wait_table::{Key, WaitOutcome, global};
-use core::{fmt, marker::PhantomData, ptr};
+use crate::wait_table::{Key, Limit, global};
+use core::{fmt, marker::PhantomData, mem, ptr};
 use lock_api::RawMutexTimed;
 use std::time::{Duration, Instant};
 
 /// A condition variable for [`Mutex`](super::Mutex). See [`RawCondvar`] for what is promised.
+///
+/// | its methods, from [lock_api](lock_api::Condvar) | |
+/// |---|---|
+/// | [`new`](lock_api::Condvar::new) | `const` |
+/// | [`wait`](lock_api::Condvar::wait), [`wait_while`](lock_api::Condvar::wait_while) | may return early; until a condition is false |
+/// | [`wait_for`](lock_api::Condvar::wait_for), [`wait_until`](lock_api::Condvar::wait_until) | with a timeout, or a deadline |
+/// | [`wait_while_for`](lock_api::Condvar::wait_while_for), [`wait_while_until`](lock_api::Condvar::wait_while_until) | both |
+/// | [`notify_one`](lock_api::Condvar::notify_one), [`notify_all`](lock_api::Condvar::notify_all) | always return `false` and `0`: see below |
 ///
 /// ```
 /// use layby::mutex::{Condvar, Mutex};
@@ -44,8 +53,12 @@ pub type FairCondvar = lock_api::Condvar<RawCondvar<RawFairMutex>>;
 
 /// A condition variable for mutexes of type `R`, one or several.
 ///
-/// Waits may end early. Notifications therefore return `false` and `0`, as lock_api asks. `notify_one` wakes the thread
-/// that has waited longest.
+/// A panic of the mutex's `unlock` leaves the wait with the mutex locked again; one of its `lock` aborts the process, as lock_api
+/// asks.
+///
+/// Waits may end early, so nobody can say how many threads a notification let go: `notify_one` returns `false` and
+/// `notify_all` returns 0, whoever was woken, as lock_api asks. Code that counts on their results, as parking_lot's users
+/// can, must not be ported as it is. `notify_one` wakes the thread that has waited longest.
 pub struct RawCondvar<R> {
     /// Makes the address this condvar's own: things of no size may share theirs.
     _place: u8,
@@ -53,8 +66,8 @@ pub struct RawCondvar<R> {
 }
 
 impl<R> RawCondvar<R> {
-    fn key(&self) -> Key {
-        ptr::from_ref(self).into()
+    pub(super) fn key(&self) -> Key {
+        Key::of_primitive(self)
     }
 }
 
@@ -63,9 +76,9 @@ impl<R: lock_api::RawMutex> RawCondvar<R> {
     ///
     /// # Safety
     /// As [`lock_api::RawCondvar::wait`].
-    unsafe fn wait_at(&self, mutex: &R, guard: &mut R::Guard, deadline: Deadline) -> WaitOutcome {
+    unsafe fn wait_at(&self, mutex: &R, guard: &mut R::Guard, limit: &Limit<'_>) -> Result<(), Stopped> {
         let mut relock = Relock { mutex, guard, unlocked: false };
-        global().wait_if_at(self.key(), deadline, SpinFirst::Briefly, || {
+        global().wait_if_at(self.key(), limit, SpinFirst::Briefly, || {
             // SAFETY: the caller holds `mutex` with this guard.
             unsafe { relock.unlock() };
             true
@@ -87,10 +100,11 @@ impl<R: lock_api::RawMutex> Relock<'_, R> {
     /// The caller holds the mutex with this guard.
     unsafe fn unlock(&mut self) {
         if !self.unlocked {
+            // Before the call: one that unwinds has used up the state all the same, and has unlocked.
+            self.unlocked = true;
             // SAFETY: the caller's promise. The state that is moved out here is replaced when `self` is dropped, on return
             // and on unwinding alike.
             unsafe { self.mutex.unlock(ptr::read(self.guard)) };
-            self.unlocked = true;
         }
     }
 }
@@ -98,9 +112,21 @@ impl<R: lock_api::RawMutex> Relock<'_, R> {
 impl<R: lock_api::RawMutex> Drop for Relock<'_, R> {
     fn drop(&mut self) {
         if self.unlocked {
+            let abort = AbortOnUnwind;
+            let state = self.mutex.lock();
+            mem::forget(abort);
             // SAFETY: a valid place for a write, and the old state has been moved out of it.
-            unsafe { ptr::write(self.guard, self.mutex.lock()) };
+            unsafe { ptr::write(self.guard, state) };
         }
+    }
+}
+
+/// A mutex that cannot be locked again leaves the caller with a guard of nothing: lock_api asks for an abort.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
     }
 }
 
@@ -114,7 +140,7 @@ unsafe impl<R: lock_api::RawMutex> lock_api::RawCondvar for RawCondvar<R> {
 
     unsafe fn wait(&self, mutex: &R, guard: &mut R::Guard) {
         // SAFETY: the caller's promise.
-        unsafe { self.wait_at(mutex, guard, Deadline::NEVER) };
+        let _ = unsafe { self.wait_at(mutex, guard, &Limit::NONE) };
     }
 
     #[inline]
@@ -141,8 +167,8 @@ where
 
     unsafe fn wait_until(&self, mutex: &R, guard: &mut R::Guard, deadline: &Instant) -> bool {
         // SAFETY: the caller's promise.
-        let outcome = unsafe { self.wait_at(mutex, guard, Deadline::at(*deadline)) };
-        outcome == WaitOutcome::TimedOut
+        let woken = unsafe { self.wait_at(mutex, guard, &Limit::from(*deadline)) };
+        woken.is_err()
     }
 }
 

@@ -4,12 +4,10 @@
 //! with the semaphore. What a mutex adds: only the holder of the lock can pass it on, so the next ticket is known without
 //! reading the queue, and granted by a store. That is why the ticket travels in the guard.
 
-#![forbid(unsafe_code)]
-
-use crate::deadline::Deadline;
+use crate::error::Stopped;
 use crate::sync::const_outside_models;
 use crate::ticket_queue::{TicketQueue, Word};
-use crate::wait_table::{Global, Home};
+use crate::wait_table::{Global, Home, Limit};
 use core::fmt;
 use std::time::{Duration, Instant};
 
@@ -18,13 +16,13 @@ use std::time::{Duration, Instant};
 /// Through lock_api's traits it is a mutex of its own. The methods here are the same without the guards. A thread that
 /// gives up leaves the queue without a trace, and without holding up those behind it.
 pub struct RawFairMutex<H: Home = Global> {
-    queue: TicketQueue<H>,
+    pub(super) queue: TicketQueue<H>,
 }
 
 /// The right to release a [`RawFairMutex`]: the ticket that holds it.
 #[derive(Debug)]
 #[must_use = "a ticket that is not released keeps the mutex locked"]
-pub struct Ticket(Word);
+pub struct Ticket(pub(super) Word);
 
 impl RawFairMutex {
     const_outside_models! {
@@ -51,44 +49,71 @@ impl<H: Home> RawFairMutex<H> {
 
     /// Locks, or gives up at `deadline`.
     #[inline]
+    #[must_use = "a ticket that is not released keeps the mutex locked"]
     pub fn acquire_deadline(&self, deadline: Instant) -> Option<Ticket> {
-        self.queue.take_until(1, Deadline::at(deadline)).map(Ticket)
+        self.acquire_within(deadline).ok()
     }
 
     /// Like [`acquire_deadline`](Self::acquire_deadline), but waits for at most `timeout`. One too long for the clock means
     /// forever.
     #[inline]
+    #[must_use = "a ticket that is not released keeps the mutex locked"]
     pub fn acquire_timeout(&self, timeout: Duration) -> Option<Ticket> {
-        self.queue.take_until(1, Deadline::after(timeout)).map(Ticket)
+        self.acquire_within(timeout).ok()
+    }
+
+    /// Locks, or gives up when `limit` is reached.
+    ///
+    /// # Errors
+    /// How the limit was reached.
+    #[inline]
+    pub fn acquire_within<'a>(&self, limit: impl Into<Limit<'a>>) -> Result<Ticket, Stopped> {
+        self.queue.take_within(1, &limit.into()).map(Ticket)
     }
 
     /// Locks if that is possible at once.
     #[inline]
+    #[must_use = "a ticket that is not released keeps the mutex locked"]
     pub fn try_acquire(&self) -> Option<Ticket> {
         self.queue.try_take(1).map(Ticket)
     }
 
     /// Unlocks, and wakes the thread whose turn it is.
+    ///
+    /// # Safety
+    /// The ticket is one of this mutex. Another's would make two permits of one, and lock_api's types can be made of a word
+    /// that safe code has used:
+    ///
+    /// ```compile_fail,E0133
+    /// use layby::mutex::{FairMutex, RawFairMutex};
+    /// let (mutex, another) = (RawFairMutex::new(), RawFairMutex::new());
+    /// mutex.release(another.acquire());
+    /// let twice = FairMutex::from_raw(mutex, String::new());
+    /// ```
     #[inline]
-    pub fn release(&self, ticket: Ticket) {
+    #[allow(unsafe_code, reason = "a contract, and nothing unsafe inside")]
+    pub unsafe fn release(&self, ticket: Ticket) {
         self.queue.hand_over(ticket.0);
     }
 
     /// Whether somebody holds the lock, at this moment.
+    #[must_use]
     pub fn is_acquired(&self) -> bool {
         self.queue.surplus() <= 0
     }
 
     /// How many threads stand in line for the lock, at this moment.
     #[allow(clippy::useless_conversion, reason = "a word is 32 bits wide on some targets")]
+    #[must_use]
     pub fn waiters(&self) -> u64 {
         u64::from(self.queue.waited_for())
     }
 }
 
-impl<H: Home> Default for RawFairMutex<H> {
+/// For the default home alone, so that it can be inferred.
+impl Default for RawFairMutex {
     fn default() -> Self {
-        Self::new_in()
+        Self::new()
     }
 }
 

@@ -3,13 +3,15 @@
 #![allow(unsafe_code)]
 
 use super::{RawFairMutex, RawMutex, Ticket};
-use crate::wait_table::Home;
+use crate::error::Stopped;
+use crate::wait_table::{Home, Limit};
 use lock_api::GuardSend;
 use std::time::{Duration, Instant};
 
 /// A mutex for throughput: a thread that comes while it is free takes it.
 ///
-/// Of the threads that have been overtaken for a millisecond, one at a time is served next. 4 bytes beside the data.
+/// Threads that wait are served in turn all the same: after 1 ms, and 0.2 ms and a hold of the lock for each that waited before,
+/// and the time that the operating system takes to run them. 4 bytes beside the data.
 ///
 /// ```
 /// use layby::mutex::Mutex;
@@ -22,7 +24,41 @@ use std::time::{Duration, Instant};
 /// });
 /// assert_eq!(*TOTAL.lock(), 10);
 /// ```
+///
+/// | its methods, from [lock_api](lock_api::Mutex) | |
+/// |---|---|
+/// | [`new`](lock_api::Mutex::new), [`into_inner`](lock_api::Mutex::into_inner), [`get_mut`](lock_api::Mutex::get_mut) | `new` is `const` |
+/// | [`lock`](lock_api::Mutex::lock), [`try_lock`](lock_api::Mutex::try_lock) | a [`MutexGuard`], or maybe one |
+/// | [`try_lock_for`](lock_api::Mutex::try_lock_for), [`try_lock_until`](lock_api::Mutex::try_lock_until) | with a timeout, or a deadline |
+/// | [`lock_arc`](lock_api::Mutex::lock_arc), `try_lock_arc`, `…_for`, `…_until` | an [`ArcMutexGuard`], which borrows nothing |
+/// | [`is_locked`](lock_api::Mutex::is_locked), [`data_ptr`](lock_api::Mutex::data_ptr) | |
+/// | [`MutexGuard::map`](lock_api::MutexGuard::map), `try_map` | a [`MappedMutexGuard`], of a part |
+/// | [`MutexGuard::unlocked`](lock_api::MutexGuard::unlocked) | without the lock for the length of a closure |
+///
+/// For waiters in a table of their own there is [`MutexIn`].
 pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+/// A [`Mutex`] whose waiters wait in the table of `H`.
+///
+/// It is not a parameter of [`Mutex`] with a default, which `Mutex::new(0)` could not infer.
+///
+/// ```
+/// use layby::mutex::MutexIn;
+/// use layby::wait_table::{Home, Slots, WaitTable};
+///
+/// struct Private;
+/// impl Home for Private {
+///     type Backend = layby::sys::Native;
+///     const TABLE: &'static WaitTable = {
+///         static SLOTS: Slots<64> = Slots::new();
+///         static TABLE: WaitTable = WaitTable::from_slots(&SLOTS);
+///         &TABLE
+///     };
+/// }
+///
+/// static TOTAL: MutexIn<u64, Private> = MutexIn::new(0);
+/// *TOTAL.lock() += 1;
+/// ```
+pub type MutexIn<T, H> = lock_api::Mutex<RawMutex<H>, T>;
 /// The guard of a [`Mutex`].
 pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 /// The guard of a part of what a [`Mutex`] protects.
@@ -42,13 +78,81 @@ pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
 /// drop(guard);
 /// log.lock().push("served");
 /// ```
+///
+/// It has the methods of [`Mutex`], and those of a lock that is always unlocked fairly:
+/// [`MutexGuard::bump`](lock_api::MutexGuard::bump) lets the next in line have it and waits for one's own turn again;
+/// [`unlock_fair`](lock_api::MutexGuard::unlock_fair) is a plain unlock. For waiters in a table of their own there is
+/// [`FairMutexIn`].
 pub type FairMutex<T> = lock_api::Mutex<RawFairMutex, T>;
+/// A [`FairMutex`] whose waiters wait in the table of `H`; see [`MutexIn`].
+pub type FairMutexIn<T, H> = lock_api::Mutex<RawFairMutex<H>, T>;
 /// The guard of a [`FairMutex`]: carries the ticket.
 pub type FairMutexGuard<'a, T> = lock_api::MutexGuard<'a, RawFairMutex, T>;
 /// The guard of a part of what a [`FairMutex`] protects.
 pub type MappedFairMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawFairMutex, T>;
 /// The guard of a [`FairMutex`] that owns an `Arc` of it.
 pub type ArcFairMutexGuard<T> = lock_api::ArcMutexGuard<RawFairMutex, T>;
+
+/// Locking with a [`Limit`], for [`Mutex`] and [`FairMutex`]: lock_api's own methods know time only.
+///
+/// ```
+/// use layby::{Cancel, Stopped, mutex::{LockWithin, Mutex}};
+///
+/// static SHUTDOWN: Cancel = Cancel::new();
+/// let log = Mutex::new(vec![]);
+/// log.lock_within(&SHUTDOWN)?.push("written");
+///
+/// let held = log.lock();
+/// std::thread::scope(|s| {
+///     let waiter = s.spawn(|| log.lock_within(&SHUTDOWN).map(drop));
+///     SHUTDOWN.cancel();
+///     assert_eq!(waiter.join().unwrap(), Err(Stopped::Cancelled));
+/// });
+/// # drop(held);
+/// # Ok::<(), Stopped>(())
+/// ```
+pub trait LockWithin {
+    /// The lock's guard.
+    type Guard<'a>
+    where
+        Self: 'a;
+
+    /// Locks, or gives up when `limit` is reached.
+    ///
+    /// # Errors
+    /// How the limit was reached; nothing is locked then.
+    fn lock_within<'l>(&self, limit: impl Into<Limit<'l>>) -> Result<Self::Guard<'_>, Stopped>;
+}
+
+impl<H: Home, T: ?Sized> LockWithin for lock_api::Mutex<RawMutex<H>, T> {
+    type Guard<'a>
+        = lock_api::MutexGuard<'a, RawMutex<H>, T>
+    where
+        Self: 'a;
+
+    fn lock_within<'l>(&self, limit: impl Into<Limit<'l>>) -> Result<Self::Guard<'_>, Stopped> {
+        // SAFETY: it is locked, and not unlocked but by the guard.
+        unsafe {
+            self.raw().acquire_within(limit)?;
+            Ok(self.make_guard_unchecked(GuardSend::new()))
+        }
+    }
+}
+
+impl<H: Home, T: ?Sized> LockWithin for lock_api::Mutex<RawFairMutex<H>, T> {
+    type Guard<'a>
+        = lock_api::MutexGuard<'a, RawFairMutex<H>, T>
+    where
+        Self: 'a;
+
+    fn lock_within<'l>(&self, limit: impl Into<Limit<'l>>) -> Result<Self::Guard<'_>, Stopped> {
+        // SAFETY: it is locked with this ticket, and not unlocked but by the guard.
+        unsafe {
+            let ticket = self.raw().acquire_within(limit)?;
+            Ok(self.make_guard_unchecked(ticket))
+        }
+    }
+}
 
 // SAFETY:
 // - at most one thread is between a successful acquire and its release: it alone has set LOCKED;
@@ -73,7 +177,8 @@ unsafe impl<H: Home> lock_api::RawMutex for RawMutex<H> {
 
     #[inline]
     unsafe fn unlock(&self, _guard: GuardSend) {
-        self.release();
+        // SAFETY: the caller's promise.
+        unsafe { self.release() };
     }
 
     #[inline]
@@ -121,7 +226,8 @@ unsafe impl<H: Home> lock_api::RawMutex for RawFairMutex<H> {
 
     #[inline]
     unsafe fn unlock(&self, ticket: Ticket) {
-        self.release(ticket);
+        // SAFETY: the caller's promise.
+        unsafe { self.release(ticket) };
     }
 
     #[inline]
@@ -150,6 +256,7 @@ unsafe impl<H: Home> lock_api::RawMutexTimed for RawFairMutex<H> {
 unsafe impl<H: Home> lock_api::RawMutexFair for RawFairMutex<H> {
     #[inline]
     unsafe fn unlock_fair(&self, ticket: Ticket) {
-        self.release(ticket);
+        // SAFETY: the caller's promise.
+        unsafe { self.release(ticket) };
     }
 }

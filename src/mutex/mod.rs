@@ -2,13 +2,12 @@
 //!
 //! | type | who is next | word | for |
 //! |---|---|---|---|
-//! | [`Mutex`] | any thread that comes while it is free; once one has waited for 1 ms, that one | 4 bytes | throughput |
+//! | [`Mutex`] | any thread that comes while it is free; once the first of the waiters has waited for 1 ms, that one | 4 bytes | throughput |
 //! | [`FairMutex`] | first come, first served | 16 bytes | order |
 //!
 //! Guards, mapped guards, guards that own an [`Arc`](std::sync::Arc), and locks in a `static` come with lock_api.
-//! Guards may be sent to, and unlocked by, another thread. There is no poisoning.
-//!
-//! The keys of a lock are its address, so nothing else should wait on the address of a lock.
+//! There is no poisoning. Guards may be sent to, and unlocked by, another thread; so rustc does not complain about one that is
+//! held across an `.await`, as it does about the guards of std (clippy's `await_holding_lock` does).
 //!
 //! ```
 //! use layby::mutex::{Condvar, Mutex};
@@ -26,25 +25,35 @@
 //! assert_eq!(consumer.join().unwrap(), Some(7));
 //! ```
 //!
+//! Tasks lock by [`LockAsync`], and wait by [`CondvarAsync`].
+//!
 //! The protocols are with the words: [`RawMutex`] and [`RawFairMutex`].
 
 mod barging;
 mod fair;
+mod tasks;
 
 // A model's atomics cannot be built in a constant, and lock_api's traits ask for one; models lock the words themselves.
 #[cfg(not(layby_model))]
 mod condvar;
 #[cfg(not(layby_model))]
+mod futures;
+#[cfg(not(layby_model))]
 mod guards;
 
 pub use barging::RawMutex;
 pub use fair::{RawFairMutex, Ticket};
+pub use tasks::{AcquireAsync, AcquireFairAsync, Acquiring, AcquiringFair};
 
+/// The crate whose types these are, in the version that they are of.
+#[cfg(not(layby_model))]
+pub use lock_api;
 #[cfg(not(layby_model))]
 pub use {
     condvar::{Condvar, FairCondvar, RawCondvar},
+    futures::{CondvarAsync, LockAsync, OwnedMutexGuard},
     guards::{
-        ArcFairMutexGuard, ArcMutexGuard, FairMutex, FairMutexGuard, MappedFairMutexGuard, MappedMutexGuard, Mutex,
-        MutexGuard,
+        ArcFairMutexGuard, ArcMutexGuard, FairMutex, FairMutexGuard, FairMutexIn, LockWithin, MappedFairMutexGuard,
+        MappedMutexGuard, Mutex, MutexGuard, MutexIn,
     },
 };
