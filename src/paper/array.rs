@@ -8,8 +8,9 @@ use crate::sync::{
     const_outside_models, fence_before_peek_seqcst, world_static,
 };
 use crate::sys::{Broadcast, Spin};
-use crate::ticket_queue::{Distance, MAX_DISTANCE, Word, key_of};
-use core::{fmt, marker::PhantomData};
+use crate::ticket_queue::{Distance, MAX_DISTANCE, Word};
+use crate::wait_table::twa_hash;
+use core::{fmt, marker::PhantomData, ptr};
 
 /// A bucket: its sequence changes when those who wait on it should look at Grant again. 32 bits are enough: a waiter would
 /// have to miss exactly 2^32 changes between two looks.
@@ -102,7 +103,8 @@ impl<const THRESHOLD: u32, B: Broadcast> TwaArraySemaphore<THRESHOLD, B> {
     };
 
     fn bucket(&self, ticket: Word) -> &'static WaitBucket {
-        &wait_array().0[key_of(self, ticket).hash() as usize & (TABLE_SIZE - 1)]
+        let address = ptr::from_ref(self).addr() as u32;
+        &wait_array().0[twa_hash(address, ticket as u32) as usize & (TABLE_SIZE - 1)]
     }
 }
 
