@@ -1,8 +1,9 @@
 //! Wait on an atomic of any width until it changes: the crate `atomic-wait`'s functions, and deadlines.
 //!
-//! [`wait`], [`wake_one`] and [`wake_all`] have the signatures of the crate `atomic-wait` for `AtomicU32`, so that
-//! `use layby::atomic::{wait, wake_one, wake_all}` is all there is to change. They work for every atomic of the standard
-//! library, pointers included, because what is hashed is the address.
+//! [`wait`], [`wake_one`] and [`wake_all`] work for every atomic of the standard library, pointers included, because what is
+//! hashed is the address. In a program that uses the crate `atomic-wait`, take those of [`atomic::u32`](self::u32): its imports
+//! are all there is to change. The generic ones are called in the same way, except that the compiler derefs nothing for a
+//! generic function: of an `Arc<AtomicU32>` they take `&*arc`, and of `ptr::null()` they want to know the type.
 //!
 //! ```
 //! use layby::atomic::{wait, wake_all};
@@ -21,9 +22,11 @@
 //! ```
 
 #![forbid(unsafe_code)]
-use crate::wait_table::{Key, WaitOutcome, global};
+use crate::wait_table::{AtHome, Global, Key, Moment, Purpose, WaitOutcome, Waiting, global};
 use core::sync::atomic::{self, Ordering};
 use std::time::Instant;
+
+pub mod u32;
 
 /// An atomic that can be waited on.
 ///
@@ -85,7 +88,7 @@ pub fn wait<A: Waitable>(atomic: &A, value: A::Value) {
     global().wait_if(Key::address(atomic), || atomic.holds(value));
 }
 
-/// Like [`wait`], but gives up at `deadline`.
+/// Like [`wait`], but gives up at `deadline` ([how late](crate::wait_table#deadlines)).
 ///
 /// ```
 /// use layby::{WaitOutcome, atomic::wait_deadline};
@@ -97,11 +100,56 @@ pub fn wait<A: Waitable>(atomic: &A, value: A::Value) {
 /// while wait_deadline(&x, 7, deadline) == WaitOutcome::Woken {}
 /// assert!(Instant::now() >= deadline);
 /// ```
+#[must_use = "says whether the deadline has passed"]
 pub fn wait_deadline<A: Waitable>(atomic: &A, value: A::Value, deadline: Instant) -> WaitOutcome {
     global().wait_if_deadline(Key::address(atomic), deadline, || atomic.holds(value))
 }
 
-/// Wakes one thread that [waits](wait) on this atomic, the one that has waited longest.
+/// Waits in a task until the atomic does not hold `value` any more. It is woken by [`wake_one`] and [`wake_all`], and stands in
+/// line with threads that [wait].
+///
+/// The value is compared when the future is polled, so one that changes back before is not seen.
+///
+/// ```
+/// use layby::atomic::{wait_async, wake_one};
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// async fn changed(version: &AtomicU32) -> u32 {
+///     wait_async(version, 0).await;
+///     version.load(Ordering::Acquire)
+/// }
+/// # let version = AtomicU32::new(0);
+/// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// # let mut future = std::pin::pin!(changed(&version));
+/// # assert!(future.as_mut().poll(&mut context).is_pending());
+/// version.store(1, Ordering::Release);
+/// wake_one(&version);
+/// # assert_eq!(future.as_mut().poll(&mut context), std::task::Poll::Ready(1));
+/// ```
+#[track_caller]
+pub fn wait_async<A: Waitable>(atomic: &A, value: A::Value) -> WaitAsync<'_, A> {
+    Waiting::new(AtHome::NEW, Key::address(atomic), true, WhileItHolds { atomic, value })
+}
+
+/// The future of [`wait_async`].
+pub type WaitAsync<'a, A> = Waiting<AtHome<Global>, WhileItHolds<'a, A>>;
+
+/// What [`wait_async`] waits for: that the atomic does not hold the value.
+#[derive(Debug)]
+pub struct WhileItHolds<'a, A: Waitable> {
+    atomic: &'a A,
+    value: A::Value,
+}
+
+impl<A: Waitable> Purpose for WhileItHolds<'_, A> {
+    type Output = ();
+
+    fn attempt(&mut self, _: Moment, _: Option<Key>) -> Option<()> {
+        (!self.atomic.holds(self.value)).then_some(())
+    }
+}
+
+/// Wakes one thread or task that [waits](wait) on this atomic, the one that has waited longest.
 ///
 /// It is safe to call with a pointer to an atomic that no longer exists.
 pub fn wake_one<A: Waitable>(atomic: *const A) {
