@@ -5,6 +5,7 @@
 
 #![cfg(layby_coherence)]
 
+pub mod chains;
 pub mod contenders;
 pub mod peers;
 pub mod rounds;

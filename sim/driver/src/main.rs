@@ -4,6 +4,7 @@
 
 #[cfg(layby_coherence)]
 use layby_sim::{
+    chains::{self, Chain, Cost, Systolic, Wake, Walked},
     contenders::CONTENDERS,
     rounds::Rounds,
     tables::{self, Collisions, Crowd},
@@ -12,7 +13,8 @@ use layby_sim::{
 #[cfg(layby_coherence)]
 const USAGE: &str = "usage:
 layby-sim rounds SOCKETS LINE_BYTES SEED CPUS...    every contender on a machine of each number of CPUs
-layby-sim tables CPUS SEED                          wait tables of every size";
+layby-sim tables CPUS SEED                          wait tables of every size
+layby-sim chains WAITERS...                         one chain of so many waiters: listing 3's, and the wait table's";
 
 #[cfg(layby_coherence)]
 fn main() {
@@ -23,6 +25,7 @@ fn main() {
             count_rounds(sockets, line_bytes, seed, cpus);
         }
         (Some("tables"), Some(&[cpus, seed])) => count_collisions(cpus, seed),
+        (Some("chains"), Some(waiters)) => count_chains(waiters),
         _ => {
             eprintln!("{USAGE}");
             std::process::exit(2);
@@ -49,6 +52,24 @@ fn count_rounds(sockets: u64, line_bytes: u64, seed: u64, cpus: &[u64]) {
                 contender.name, contender.ours, counts.longest_queue, outcome.latency
             );
         }
+    }
+}
+
+/// Prints a line for each kind of chain and each number of waiters.
+#[cfg(layby_coherence)]
+fn count_chains(waiters: &[u64]) {
+    println!("chain,waiters,moved_by_arrival,woken,calls,notifier,last");
+    for &waiters in waiters {
+        print_chain::<Systolic>(waiters);
+        print_chain::<Walked>(waiters);
+    }
+}
+
+#[cfg(layby_coherence)]
+fn print_chain<C: Chain>(waiters: u64) {
+    let Cost { moved_by_arrival, oldest, all } = chains::cost::<C>(waiters as usize);
+    for (woken, Wake { calls, notifier, last }) in [("the oldest", oldest), ("all", all)] {
+        println!("{},{waiters},{moved_by_arrival:.2},{woken},{calls},{notifier},{last}", C::NAME);
     }
 }
 

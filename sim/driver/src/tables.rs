@@ -21,7 +21,7 @@ macro_rules! tables {
         pub struct $name;
 
         impl $name {
-            fn slots() -> &'static Slots<$slots> {
+            const fn slots() -> &'static Slots<$slots> {
                 static SLOTS: Slots<$slots> = Slots::new();
                 &SLOTS
             }
@@ -30,10 +30,10 @@ macro_rules! tables {
         impl Home for $name {
             type Backend = Native;
 
-            fn table() -> &'static WaitTable<Native> {
-                static TABLE: OnceLock<WaitTable<Native>> = OnceLock::new();
-                TABLE.get_or_init(|| WaitTable::from_slots($name::slots()))
-            }
+            const TABLE: &'static WaitTable<Native> = {
+                static TABLE: WaitTable<Native> = WaitTable::from_slots($name::slots());
+                &TABLE
+            };
         }
 
         impl Table for $name {
@@ -99,7 +99,7 @@ pub fn hand_over_in<H: Table>(crowd: &Crowd) -> Collisions {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let turnstile = &arena.0[(random >> 33) as usize % PLACES];
             let passed = random >> 48;
-            turnstile.order.tickets(passed);
+            let _ = turnstile.order.tickets(passed);
             turnstile.turn.advance_by(passed);
             turnstile
         })
