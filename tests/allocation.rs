@@ -7,7 +7,8 @@ mod common;
 
 use common::{Form, Tally, eventually, leaked, watchdog};
 use layby::{
-    Key, WaitTable, location_wake_all,
+    Cancel, Key, Stopped, WaitTable, location_wake_all,
+    sema::Semaphore,
     sys::{Backend, Native, Park},
     wait_table::global,
     wait_until,
@@ -86,7 +87,7 @@ fn an_allocator_may_wake() {
 #[test]
 fn wake_ups_do_not_allocate() {
     let _watchdog = watchdog();
-    let own: WaitTable = WaitTable::with_slots(1);
+    let own = WaitTable::with_slots(1);
     let wake_in_every_way = |table: &WaitTable, key: Key| {
         allocations_in(|| {
             table.wake_one(key);
@@ -137,7 +138,7 @@ fn a_report_does_not_allocate() {
     }
     const WAITERS: usize = 20;
     let _watchdog = watchdog();
-    let own: WaitTable = WaitTable::with_slots(1);
+    let own = WaitTable::with_slots(1);
     let open = AtomicBool::new(false);
     thread::scope(|s| {
         for _ in 0..WAITERS {
@@ -181,5 +182,32 @@ fn waits_do_not_allocate() {
             table.wake_all(table);
             thread::yield_now();
         }
+    });
+}
+
+/// Up to sixteen locations are on the stack, more in one allocation; a cancellation allocates nothing.
+#[test]
+fn groups_allocate_as_documented() {
+    let _watchdog = watchdog();
+    if Native::NAME == Park::NAME {
+        return;
+    }
+    let (table, cancel) = (leaked(64), Cancel::new());
+    for (count, expected) in [(1, 0), (15, 0), (16, 1), (100, 1)] {
+        // The cancellation is one more.
+        let keys: Vec<_> = (0..count).map(|ticket| Key::ticket(table, ticket)).collect();
+        let looks = Cell::new(0);
+        let second_look = || {
+            looks.set(looks.get() + 1);
+            looks.get() == 2
+        };
+        assert_eq!(allocations_in(|| table.wait_until_any_within(&keys, &cancel, second_look).unwrap()), expected);
+    }
+    let permits = Semaphore::new(0);
+    thread::scope(|s| {
+        let taker = s.spawn(|| permits.take_within(&cancel));
+        eventually(|| permits.waiters() == 1);
+        assert_eq!(allocations_in(|| cancel.cancel()), 0);
+        assert_eq!(taker.join().unwrap(), Err(Stopped::Cancelled));
     });
 }

@@ -8,11 +8,12 @@ use common::{Random, Tally, counting_backend, eventually, scaled, watchdog};
 use layby::{
     Key, WaitOutcome, WaitTable,
     atomic::{wait, wait_deadline, wake_all, wake_one},
+    location_wake_one, wait_if, wait_if_deadline,
     wait_table::global,
 };
 use std::{
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{self, AtomicPtr, AtomicU32, AtomicUsize, Ordering},
     },
     thread,
@@ -115,6 +116,55 @@ fn waking_what_is_gone_is_harmless() {
     wake_all(std::ptr::null::<AtomicU32>());
 }
 
+/// What callers of the crate atomic-wait write, and a generic function would not take.
+#[test]
+fn the_functions_for_u32_take_what_those_of_atomic_wait_take() {
+    use layby::atomic::u32::{wait, wake_all, wake_one};
+    struct CachePadded(AtomicU32);
+    impl std::ops::Deref for CachePadded {
+        type Target = AtomicU32;
+        fn deref(&self) -> &AtomicU32 {
+            &self.0
+        }
+    }
+    static LAZY: LazyLock<AtomicU32> = LazyLock::new(|| AtomicU32::new(1));
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let arc = Arc::new(AtomicU32::new(1));
+    wait(&arc, 0);
+    wait(&CachePadded(AtomicU32::new(1)), 0);
+    wait(&LAZY, 0);
+    let untyped: *const () = Arc::as_ptr(&arc).cast();
+    wake_one(untyped.cast());
+    wake_all(std::ptr::null());
+    for wake in [wake_all, wake_one] {
+        thread::scope(|s| {
+            let waiter = s.spawn(|| wait(&arc, 1));
+            eventually(|| {
+                wake(&*arc);
+                waiter.is_finished()
+            });
+        });
+    }
+}
+
+#[test]
+fn the_free_functions_wake_one_by_one() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let x = AtomicU32::new(0);
+    wait_if(&x, || false);
+    assert_eq!(wait_if_deadline(&x, Instant::now(), || false), WaitOutcome::Woken);
+    assert_eq!(wait_if_deadline(&x, Instant::now(), || true), WaitOutcome::TimedOut);
+    assert_eq!(location_wake_one(&x), 0);
+    thread::scope(|s| {
+        let waiters = [(); 2].map(|()| s.spawn(|| wait_if(&x, || true)));
+        eventually(|| layby::waiters().iter().filter(|waiter| waiter.key() == Key::address(&x)).count() == 2);
+        for finished in 1..=2 {
+            assert_eq!(location_wake_one(&x), 1);
+            eventually(|| waiters.iter().filter(|waiter| waiter.is_finished()).count() == finished);
+        }
+    });
+}
+
 /// A pulse: the value is the same as before, and the wake-up alone ends the wait, as a futex's does.
 #[test]
 fn a_pulse_returns_the_waiter() {
@@ -189,7 +239,7 @@ fn the_drop_in_wakes_all_who_are_to_go() {
 fn wake_one_wakes_exactly_the_oldest() {
     counting_backend!(Queue);
     let _watchdog = watchdog();
-    let table: WaitTable<Queue> = WaitTable::with_slots(1);
+    let table: WaitTable<Queue> = WaitTable::with_slots_in(1);
     let (waiters, returned) = (scaled(16), AtomicUsize::new(0));
     let neighbour = Key::ticket(&table, 1);
     thread::scope(|s| {
@@ -220,7 +270,7 @@ fn wake_one_wakes_exactly_the_oldest() {
 fn a_wake_up_of_one_is_not_used_up_by_a_thread_that_does_not_wait() {
     counting_backend!(Passing);
     let _watchdog = watchdog();
-    let table: WaitTable<Passing> = WaitTable::with_slots(1);
+    let table: WaitTable<Passing> = WaitTable::with_slots_in(1);
     thread::scope(|s| {
         table.wait_if(&table, || {
             s.spawn(|| table.wait_if(&table, || true));
@@ -240,7 +290,7 @@ fn a_wake_up_of_one_is_not_used_up_by_a_thread_that_does_not_wait() {
 fn wake_one_never_wakes_nobody() {
     const KINDS: usize = 3;
     let _watchdog = watchdog();
-    let table: WaitTable = WaitTable::with_slots(1);
+    let table = WaitTable::with_slots(1);
     let tokens: [AtomicUsize; KINDS] = Default::default();
     let (takers, takes) = (4, scaled(1000));
     let take = |kind: usize, seed: usize| {
@@ -254,7 +304,7 @@ fn wake_one_never_wakes_nobody() {
                     table.wait_if(shelf, is_empty);
                 } else {
                     let deadline = Instant::now() + Duration::from_micros(random.below(40) as u64);
-                    table.wait_if_deadline(shelf, deadline, is_empty);
+                    let _ = table.wait_if_deadline(shelf, deadline, is_empty);
                 }
             }
         }

@@ -102,6 +102,19 @@ fn late_is_not_early<B: Broadcast>() {
     }
 }
 
+/// The kernel must understand the whole deadline: woken too early, a thread does not sleep in the time that is left, but
+/// asks again and again.
+fn a_deadline_is_awaited_asleep<B: Broadcast>() {
+    let word = AtomicU32::new(0);
+    let deadline = Instant::now() + Duration::from_millis(50);
+    let mut calls = 0;
+    while Instant::now() < deadline {
+        calls += 1;
+        B::wait(&word, 0, Some(deadline));
+    }
+    assert!(calls < 20, "a wait until a deadline returned {calls} times");
+}
+
 fn the_end_of_time_is_awaited_asleep<B: Broadcast>() {
     let word = AtomicU32::new(0);
     let calls = Tally::new();
@@ -163,6 +176,7 @@ macro_rules! conformance {
 
             conformance! { @tests $backend:
                 no_lost_wake_up a_wake_up_reaches_its_own_word a_wake_up_of_all_reaches_all no_false_sleep late_is_not_early
+                a_deadline_is_awaited_asleep
                 the_end_of_time_is_awaited_asleep the_address_is_only_a_name the_wait_table_works_on_it
             }
         }

@@ -11,15 +11,20 @@ mod common;
 use common::{
     Queue, Rally, Tally, assert_at_rest,
     child::{Child, alone},
-    counting_backend, eventually, leaked, scaled, watchdog,
+    counting_backend, eventually, leaked, scaled,
+    task::poll_once,
+    watchdog,
 };
 use layby::{
-    Key, WaitOutcome, WaitTable,
+    Cancel, Key, Limit, WaitOutcome, WaitTable, location_wake_all,
+    mutex::{RawFairMutex, Ticket},
+    paper::{RawSemaphore, TwaChainSemaphore},
     sema::Semaphore,
-    wait_table::{Slots, global},
+    wait_table::{Activity, Slots, global},
+    wait_until,
 };
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -68,6 +73,36 @@ fn with_waiters_in_the_parent() {
                 table.wake_all(table);
             });
         }
+    }
+}
+
+/// Tasks of the parent: the child has none, may drop and poll those futures of which it has a copy, and wait in banks of its own.
+#[test]
+fn tasks_of_the_parent() {
+    use std::task::{Context, Waker};
+
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let mut context = Context::from_waker(Waker::noop());
+    for table in [leaked(64), global()] {
+        let open = AtomicBool::new(false);
+        let is_open = || open.load(Ordering::Relaxed);
+        let mut futures = [(); 3].map(|()| Box::pin(table.wait_until_async(table, is_open)));
+        futures[..2].iter_mut().for_each(|future| assert!(future.as_mut().poll(&mut context).is_pending()));
+        let [dropped, polled, fresh] = &mut futures;
+        let child = Child::that(|| {
+            assert_eq!(table.wake_all(table) + table.wake_everybody(), 0, "not empty");
+            let mut context = Context::from_waker(Waker::noop());
+            dropped.set(table.wait_until_async(table, is_open));
+            for future in [&mut *dropped, &mut *polled, &mut *fresh] {
+                assert!(future.as_mut().poll(&mut context).is_pending());
+            }
+            assert_eq!(table.waiters().len(), 3);
+            open.store(true, Ordering::Relaxed);
+            assert_eq!(table.wake_all(table), 3);
+            assert!(polled.as_mut().poll(&mut context).is_ready());
+        });
+        child.succeeds();
+        assert_eq!(table.wake_all(table), 2, "the parent's are none the worse for it");
     }
 }
 
@@ -165,6 +200,40 @@ fn inside_a_condition() {
     }
 }
 
+/// The same of a wait on several locations, in two tables.
+#[test]
+fn inside_the_condition_of_a_group() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let table = leaked(1);
+    static NEVER: Cancel = Cancel::new();
+    let evaluations = Tally::new();
+    let mut child = None;
+    let deadline = Instant::now() + Duration::from_secs(1 << 30);
+    let ended = table.wait_until_any_within(
+        &[Key::address(table), Key::ticket(table, 1)],
+        Limit::from(deadline).or(&NEVER),
+        || {
+            evaluations.add();
+            // The second evaluation is made with all published.
+            if evaluations.get() == 2 {
+                child = Child::fork();
+                return child.is_some();
+            }
+            // In the child the wait returns at once, and publishes anew.
+            evaluations.get() == 3
+        },
+    );
+    assert_eq!(ended, Ok(()));
+    match child {
+        Some(child) => child.succeeds(),
+        None => Child::live(|| {
+            assert_eq!(evaluations.get(), 3);
+            use_fully(table);
+            use_fully(global());
+        }),
+    }
+}
+
 /// A wait that sleeps in the parent while another thread forks, over and over; then the child's own sleepers.
 #[test]
 fn while_others_publish_and_withdraw() {
@@ -223,7 +292,7 @@ fn while_the_table_is_being_emptied() {
 fn makes_no_system_calls_for_the_parents_sleepers() {
     counting_backend!(Forked);
     let (_watchdog, _alone) = (watchdog(), alone());
-    let table: WaitTable<Forked> = WaitTable::with_slots(1);
+    let table: WaitTable<Forked> = WaitTable::with_slots_in(1);
     thread::scope(|s| {
         s.spawn(|| table.wait_if(&table, || true));
         Forked::waits().reaches(1);
@@ -258,7 +327,7 @@ fn the_child_has_a_thread_number_of_its_own() {
 fn a_wake_up_is_not_handed_on_in_the_child() {
     counting_backend!(HandedOn);
     let (_watchdog, _alone) = (watchdog(), alone());
-    let table: WaitTable<HandedOn> = WaitTable::with_slots(1);
+    let table: WaitTable<HandedOn> = WaitTable::with_slots_in(1);
     thread::scope(|s| {
         let mut child = None;
         table.wait_if(&table, || {
@@ -314,7 +383,7 @@ fn nothing_is_left_of_the_parents_abandoned_tickets() {
             };
             let in_line = thread::scope(|s| {
                 let taker = s.spawn(|| semaphore.take());
-                eventually(|| global().wake_all(Key::ticket(semaphore, 0)) == 1);
+                eventually(|| global().waiters().iter().any(|waiter| waiter.key() == Key::ticket(semaphore, 0)));
                 let in_line = semaphore.waiters();
                 semaphore.post();
                 taker.join().unwrap();
@@ -341,4 +410,205 @@ fn nothing_is_left_of_the_parents_abandoned_tickets() {
         child.succeeds();
     });
     assert_at_rest(&mut semaphore, 0);
+}
+
+/// A lock that is held across the fork, with threads of the parent asleep in line for it: the child gives it back, and takes
+/// it again and again, alone and with threads of its own.
+fn assert_lock_is_the_childs<T>(held: T, lock: impl Fn() -> T + Sync, unlock: impl Fn(T) + Sync) {
+    unlock(held);
+    for _ in 0..3 {
+        unlock(lock());
+    }
+    thread::scope(|s| {
+        for _ in 0..4 {
+            s.spawn(|| (0..100).for_each(|_| unlock(lock())));
+        }
+    });
+}
+
+/// Waits until `count` threads sleep in line in the global table.
+fn asleep(count: usize) {
+    eventually(|| global().waiters().iter().filter(|waiter| waiter.activity() == Activity::Asleep).count() == count);
+}
+
+#[test]
+fn a_held_semaphore_can_be_taken_again_by_the_child() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    for post in [Semaphore::post, Semaphore::post_conservatively, |semaphore: &Semaphore| semaphore.post_many(1)] {
+        for in_line in [1, 3] {
+            let semaphore = Semaphore::new(1);
+            semaphore.take();
+            thread::scope(|s| {
+                for _ in 0..in_line {
+                    s.spawn(|| semaphore.take());
+                }
+                asleep(in_line);
+                let child = Child::that(|| {
+                    assert_lock_is_the_childs((), || semaphore.take(), |()| post(&semaphore));
+                    assert_eq!((semaphore.available(), semaphore.waiters()), (1, 0));
+                });
+                child.succeeds();
+                (0..=in_line).for_each(|_| semaphore.post());
+            });
+            assert_eq!(semaphore.available(), 1);
+        }
+    }
+}
+
+/// A child with one thread has tasks in line while it is in no call: its takes and posts must not take them for its parent's. What it
+/// has of its parent's futures draws a new ticket.
+#[test]
+fn a_childs_tasks_stand_in_line_and_its_parents_do_not() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let semaphore = Semaphore::new(1);
+    semaphore.take();
+    let mut inherited = Box::pin(semaphore.take_async());
+    assert!(poll_once(inherited.as_mut()).is_pending());
+    let child = Child::that(|| {
+        let mut own = Box::pin(semaphore.take_async());
+        assert!(poll_once(own.as_mut()).is_pending());
+        assert!(!semaphore.take_timeout(Duration::from_millis(1)));
+        assert!(poll_once(own.as_mut()).is_pending());
+        assert!(poll_once(inherited.as_mut()).is_pending());
+        semaphore.post();
+        assert!(poll_once(inherited.as_mut()).is_pending(), "it is behind the other now");
+        assert!(poll_once(own.as_mut()).is_ready());
+        semaphore.post();
+        assert!(poll_once(inherited.as_mut()).is_ready());
+        assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
+    });
+    child.succeeds();
+    semaphore.post();
+    assert!(poll_once(inherited.as_mut()).is_ready(), "the parent's ticket is as it was");
+}
+
+#[test]
+fn a_held_fair_mutex_can_be_locked_again_by_the_child() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    for in_line in [1, 3] {
+        let mutex = RawFairMutex::new();
+        let unlock = |ticket: Ticket| {
+            // SAFETY: all tickets here are of this mutex.
+            unsafe { mutex.release(ticket) };
+        };
+        let held = mutex.acquire();
+        thread::scope(|s| {
+            for _ in 0..in_line {
+                s.spawn(|| unlock(mutex.acquire()));
+            }
+            asleep(in_line);
+            match Child::fork() {
+                None => Child::live(|| {
+                    assert_lock_is_the_childs(held, || mutex.acquire(), unlock);
+                    assert!(!mutex.is_acquired() && mutex.waiters() == 0);
+                }),
+                Some(child) => child.succeeds(),
+            }
+            unlock(held);
+        });
+        assert!(!mutex.is_acquired());
+    }
+}
+
+/// What a thread of the parent holds stays taken. A take of the child that gives up leaves no trace, and what the child then
+/// posts is its own.
+#[test]
+fn what_the_parents_threads_hold_stays_taken_in_the_child() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let semaphore = Semaphore::new(1);
+    let held = AtomicBool::new(true);
+    thread::scope(|s| {
+        s.spawn(|| {
+            semaphore.take();
+            wait_until(&held, || !held.load(Ordering::Relaxed));
+            semaphore.post();
+        });
+        eventually(|| semaphore.available() == 0);
+        s.spawn(|| {
+            semaphore.take();
+            semaphore.post();
+        });
+        asleep(2);
+        let child = Child::that(|| {
+            assert!(!semaphore.take_timeout(Duration::from_millis(10)), "it is the parent's");
+            assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
+            assert_lock_is_the_childs((), || semaphore.take(), |()| semaphore.post());
+            assert_eq!((semaphore.available(), semaphore.waiters()), (1, 0));
+        });
+        child.succeeds();
+        held.store(false, Ordering::Relaxed);
+        location_wake_all(&held);
+    });
+    assert_eq!(semaphore.available(), 1);
+}
+
+/// A handler of the child posts to what its only thread waits for, behind those of the parent.
+#[test]
+fn a_handler_of_the_child_lets_it_go() {
+    static SEMAPHORE: Semaphore = Semaphore::new(0);
+    extern "C" fn post(_: libc::c_int) {
+        SEMAPHORE.post();
+    }
+    let (_watchdog, _alone) = (watchdog(), alone());
+    thread::scope(|s| {
+        s.spawn(|| SEMAPHORE.take());
+        asleep(1);
+        let child = Child::that(|| {
+            // SAFETY: the handler posts, which a handler may.
+            unsafe {
+                libc::signal(libc::SIGALRM, post as extern "C" fn(libc::c_int) as libc::sighandler_t);
+                libc::alarm(1);
+            }
+            SEMAPHORE.take();
+            assert_eq!((SEMAPHORE.available(), SEMAPHORE.waiters()), (0, 0));
+        });
+        child.succeeds();
+        SEMAPHORE.post();
+    });
+}
+
+/// The chains of listing 3, which are not the table's. The parent's waiter is on one of them, and its stack is taken away in the
+/// child: whoever touches its element there ends by a fault.
+#[test]
+fn with_a_waiter_of_the_parent_on_a_chain_of_listing_3() {
+    const CHAINS: usize = 4096;
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let make = || TwaChainSemaphore::with_permits(0);
+    let semaphores: Vec<_> = (0..=CHAINS / size_of::<TwaChainSemaphore>()).map(|_| make()).collect();
+    let [parents, .., on_the_same_chain] = semaphores.as_slice() else { unreachable!() };
+    let (stack, thread) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|s| {
+        let waiter = s.spawn(|| {
+            let here = 0_u8;
+            stack.store((&raw const here).addr(), Ordering::Relaxed);
+            // SAFETY: it has no preconditions.
+            thread.store(unsafe { libc::gettid() } as usize, Ordering::Release);
+            parents.take();
+        });
+        eventually(|| {
+            let status = std::fs::read_to_string(format!("/proc/self/task/{}/status", thread.load(Ordering::Acquire)));
+            status.is_ok_and(|status| status.contains("State:\tS"))
+        });
+        let child = Child::that(|| {
+            const PAGE: usize = 4096;
+            let page = stack.load(Ordering::Relaxed) & !(PAGE - 1);
+            // SAFETY: these pages are of the stack of a thread that the child does not have, and no thread below has a stack
+            // that is as large.
+            let taken_away =
+                unsafe { libc::mprotect(std::ptr::without_provenance_mut(page - 4 * PAGE), 5 * PAGE, libc::PROT_NONE) };
+            assert_eq!(taken_away, 0);
+            parents.post();
+            parents.post_politely();
+            thread::scope(|s| {
+                let take = || on_the_same_chain.take();
+                thread::Builder::new().stack_size(32 * PAGE).spawn_scoped(s, take).unwrap();
+                eventually(|| format!("{on_the_same_chain:?}").contains("ticket: 1"));
+                on_the_same_chain.post();
+            });
+        });
+        child.succeeds();
+        parents.post();
+        // To its very end: other tests fork.
+        waiter.join().unwrap();
+    });
 }

@@ -6,7 +6,6 @@ mod common;
 
 use common::{Tally, counting_backend, eventually, scaled, watchdog};
 use layby::{
-    Key,
     paper::{RawSemaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore},
     sema::Semaphore,
     sys::{Native, Park, Spin},
@@ -18,7 +17,7 @@ use std::{
     thread,
 };
 
-const MAX: u64 = <Semaphore>::MAX_PERMITS;
+const MAX: u64 = Semaphore::MAX_PERMITS;
 
 const THREADS: usize = 8;
 
@@ -199,13 +198,13 @@ mod array_all_near {
     }
 }
 
-/// Who is woken without a permit, by a stranger in its slot, waits again.
+/// Who is woken without a permit waits again.
 fn does_not_go_without_a_permit<S: RawSemaphore>() {
     let semaphore = S::with_permits(0);
     thread::scope(|s| {
         let taker = s.spawn(|| semaphore.take());
         for _ in 0..3 {
-            eventually(|| taker.is_finished() || global().wake_all(Key::ticket(&semaphore, 0)) == 1);
+            eventually(|| taker.is_finished() || global().wake_everybody() > 0);
             assert!(!taker.is_finished(), "{}: a permit from nowhere", S::NAME);
         }
         semaphore.post();
@@ -213,10 +212,9 @@ fn does_not_go_without_a_permit<S: RawSemaphore>() {
 }
 
 #[test]
-fn who_is_woken_by_a_stranger_does_not_go() {
+fn who_is_woken_for_nothing_does_not_go() {
     let _watchdog = watchdog();
     does_not_go_without_a_permit::<Semaphore>();
-    does_not_go_without_a_permit::<TwaChainSemaphore>();
     does_not_go_without_a_permit::<TwaMonitorSemaphore>();
 }
 
@@ -242,6 +240,48 @@ fn strangers_in_a_bucket_are_woken_too() {
             Shared::waits().reaches(before + 3);
             assert!(!stays.is_finished(), "a permit from nowhere");
             stranger.post();
+        });
+    }
+}
+
+/// Listing 3's chains: semaphores as far apart as there are chains share them, and a post of one wakes the waiters of both, from
+/// the youngest to the oldest. The stranger waits on.
+#[test]
+fn strangers_on_a_chain_wait_on() {
+    const CHAINS: usize = 4096;
+    let _watchdog = watchdog();
+    let make = || TwaChainSemaphore::with_permits(0);
+    let semaphores: Vec<_> = (0..=CHAINS / size_of::<TwaChainSemaphore>()).map(|_| make()).collect();
+    let [one, .., stranger] = semaphores.as_slice() else { unreachable!() };
+    for _ in 0..scaled(200) {
+        let posted = AtomicUsize::new(0);
+        thread::scope(|s| {
+            s.spawn(|| {
+                stranger.take();
+                assert_eq!(posted.load(Ordering::Relaxed), 1, "a permit from nowhere");
+            });
+            s.spawn(|| one.take());
+            one.post();
+            thread::yield_now();
+            posted.store(1, Ordering::Relaxed);
+            stranger.post_politely();
+        });
+    }
+}
+
+/// A thread that ends leaves the word that it parked on, and a poke that comes late leaves a flag there: nobody minds.
+#[test]
+fn threads_that_come_and_go_are_woken_one_by_one() {
+    let _watchdog = watchdog();
+    let semaphore = TwaChainSemaphore::with_permits(0);
+    for _ in 0..scaled(300) {
+        thread::scope(|s| {
+            for _ in 0..3 {
+                s.spawn(|| semaphore.take());
+            }
+            for _ in 0..3 {
+                semaphore.post();
+            }
         });
     }
 }

@@ -8,7 +8,7 @@ mod common;
 
 use common::{Tally, eventually, scaled, watchdog};
 use layby::{
-    Key, WaitTable, location_wake_all,
+    Cancel, Key, Stopped, WaitTable, location_wake_all,
     sema::Semaphore,
     wait_table::{Slots, global},
     wait_until,
@@ -56,6 +56,86 @@ macro_rules! raised_by {
         install($signal, raise);
         &RAISED
     }};
+}
+
+fn errno() -> Option<i32> {
+    std::io::Error::last_os_error().raw_os_error()
+}
+
+/// The system call that wakes a sleeper does not fail.
+#[test]
+fn a_wake_leaves_errno_alone() {
+    let _watchdog = watchdog();
+    let (open, posted) = (AtomicBool::new(false), Semaphore::new(0));
+    thread::scope(|s| {
+        s.spawn(|| wait_until(&open, || open.load(Ordering::Relaxed)));
+        s.spawn(|| posted.take());
+        eventually(|| {
+            layby::waiters()
+                .iter()
+                .filter(|waiter| waiter.key().is_within(&open) || waiter.key().is_within(&posted))
+                .filter(|waiter| waiter.activity() == layby::wait_table::Activity::Asleep)
+                .count()
+                == 2
+        });
+        open.store(true, Ordering::Relaxed);
+        // SAFETY: there is no such signal, so that the call does nothing but fail.
+        assert_eq!(unsafe { libc::raise(-1) }, -1);
+        let before = errno();
+        assert_ne!(location_wake_all(&open), 0);
+        posted.post();
+        assert_eq!((before, errno()), (Some(libc::EINVAL), Some(libc::EINVAL)));
+    });
+}
+
+/// The system call that sleeps fails when the time is over, and a C program that waits through this crate reads `errno`.
+#[test]
+fn a_wait_leaves_errno_alone() {
+    let _watchdog = watchdog();
+    let semaphore = Semaphore::new(0);
+    // SAFETY: there is no such signal, so that the call does nothing but fail.
+    assert_eq!(unsafe { libc::raise(-1) }, -1);
+    let before = errno();
+    assert!(!semaphore.take_timeout(Duration::from_millis(5)));
+    assert_eq!((before, errno()), (Some(libc::EINVAL), Some(libc::EINVAL)));
+}
+
+/// Of the C libraries that have it: Bionic does not.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_wait_is_no_cancellation_point() {
+    use std::os::unix::thread::JoinHandleExt;
+
+    unsafe extern "C" {
+        fn pthread_setcancelstate(state: libc::c_int, old: *mut libc::c_int) -> libc::c_int;
+    }
+    const DISABLE: libc::c_int = 1;
+
+    static PERMITS: Semaphore = Semaphore::new(0);
+    static OPEN: AtomicBool = AtomicBool::new(false);
+    let _watchdog = watchdog();
+    let waiter = thread::spawn(|| {
+        PERMITS.take();
+        wait_until(&OPEN, || OPEN.load(Ordering::Relaxed));
+        let timed_out = !PERMITS.take_timeout(Duration::from_millis(1));
+        // The end of a thread has cancellation points.
+        // SAFETY: a null place for the old state is allowed.
+        assert_eq!(unsafe { pthread_setcancelstate(DISABLE, ptr::null_mut()) }, 0);
+        timed_out
+    });
+    let waits_on = |key: Key| {
+        let asleep = layby::wait_table::Activity::Asleep;
+        eventually(|| layby::waiters().iter().any(|waiter| waiter.key() == key && waiter.activity() == asleep));
+    };
+    eventually(|| PERMITS.waiters() == 1);
+    // SAFETY: the thread has not been joined. It is cancelled only where it holds nothing, if at all.
+    assert_eq!(unsafe { libc::pthread_cancel(waiter.as_pthread_t()) }, 0);
+    thread::sleep(Duration::from_millis(5));
+    PERMITS.post();
+    waits_on(Key::address(&OPEN));
+    OPEN.store(true, Ordering::Relaxed);
+    location_wake_all(&OPEN);
+    assert!(waiter.join().unwrap());
 }
 
 /// In each round a thread waits until `raised` is more than it was. When it is about to sleep, `interrupt` is called with
@@ -156,12 +236,12 @@ fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
                 send.send(Target::this_thread()).unwrap();
                 while !stopped() {
                     let soon = Instant::now() + Duration::from_micros(5);
-                    TABLE.wait_until_deadline(&TABLE, soon, || false);
+                    let _ = TABLE.wait_until_deadline(&TABLE, soon, || false);
                     // A picker most of the time: each of many withdrawals takes up what the others have published.
                     wait_nested(&TABLE, 50);
                     TABLE.wake_one(neighbour);
-                    TABLE.wait_if_deadline(neighbour, soon, || true);
-                    TABLE.location_wait_deadline(&TABLE, soon + Duration::from_micros(5));
+                    let _ = TABLE.wait_if_deadline(neighbour, soon, || true);
+                    let _ = TABLE.location_wait_deadline(&TABLE, soon + Duration::from_micros(5));
                     TABLE.wake_all(neighbour);
                 }
             })
@@ -180,4 +260,46 @@ fn a_handler_interrupts_its_own_threads_waits_and_wakes() {
         interrupted.into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert_eq!(TABLE.wake_all(&TABLE), 0);
+}
+
+/// The `EINTR` of a blocking call: a handler cancels what its own thread waits for, wherever it interrupts it; the thread
+/// resets it, and waits again.
+#[test]
+fn a_handler_cancels_the_take_of_its_own_thread() {
+    static INTERRUPT: Cancel = Cancel::new();
+    static HANDLED: Tally = Tally::new();
+    extern "C" fn interrupt(_: libc::c_int) {
+        INTERRUPT.cancel();
+        HANDLED.add();
+    }
+    let _watchdog = watchdog();
+    install(libc::SIGWINCH, interrupt);
+    let (permits, interrupted) = (Semaphore::new(0), Tally::new());
+    let rounds = scaled(500);
+    thread::scope(|s| {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (permits, interrupted) = (&permits, &interrupted);
+        let taker = s.spawn(move || {
+            sender.send(Target::this_thread()).unwrap();
+            for _ in 0..rounds {
+                assert_eq!(permits.take_within(&INTERRUPT), Err(Stopped::Cancelled));
+                assert!(INTERRUPT.reset());
+                interrupted.add();
+            }
+            permits.take_within(&INTERRUPT)
+        });
+        let taker_thread = receiver.recv().unwrap();
+        for round in 1..=rounds {
+            // Asleep, about to be, or not there yet.
+            if round % 4 == 0 {
+                eventually(|| permits.waiters() == 1);
+            }
+            taker_thread.interrupt(libc::SIGWINCH);
+            interrupted.reaches(round);
+            HANDLED.reaches(round);
+        }
+        permits.post();
+        assert_eq!(taker.join().unwrap(), Ok(()));
+    });
+    assert_eq!((permits.available(), permits.waiters()), (0, 0));
 }

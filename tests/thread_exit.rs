@@ -155,6 +155,20 @@ fn a_wake_up_when_the_element_is_gone() {
     assert_eq!(SPOKEN.get(), 1);
 }
 
+/// With a neighbour on its chain, which must be put back: the owner reaches its own element by the chain.
+#[test]
+fn a_thread_ends_with_a_lingering_element_beside_another() {
+    let _watchdog = watchdog();
+    let table = leaked(1);
+    let (ours, its) = (Key::ticket(table, 1), Key::ticket(table, 2));
+    table.location_wait(ours);
+    for _ in 0..scaled(100) {
+        thread::spawn(move || table.location_wait(its)).join().unwrap();
+        assert_eq!(table.wake_all(its), 0);
+    }
+    assert_eq!(table.wake_all(ours), 1);
+}
+
 /// Breaks when `Local` has no destructor: the wake walks freed memory, and counts what is not there.
 #[test]
 fn a_thread_ends_with_a_lingering_element() {
@@ -168,7 +182,7 @@ fn a_thread_ends_with_a_lingering_element() {
                 // Published, then timed out: off to the thread's end with a gate that once said "sleeping".
                 _ => |table, key| {
                     table.location_wait(key);
-                    table.location_wait_deadline(key, Instant::now() + Duration::from_micros(10));
+                    let _ = table.location_wait_deadline(key, Instant::now() + Duration::from_micros(10));
                 },
             };
             thread::spawn(move || leave(table, key)).join().unwrap();

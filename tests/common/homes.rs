@@ -13,11 +13,11 @@ macro_rules! home {
         impl layby::wait_table::Home for $name {
             type Backend = $backend;
 
-            fn table() -> &'static layby::WaitTable<$backend> {
-                static SLOTS: layby::wait_table::Slots<$slots> = layby::wait_table::Slots::new();
+            const TABLE: &'static layby::WaitTable<$backend> = {
+                static SLOTS: layby::wait_table::Slots<$slots, $backend> = layby::wait_table::Slots::new();
                 static TABLE: layby::WaitTable<$backend> = layby::WaitTable::from_slots(&SLOTS);
                 &TABLE
-            }
+            };
         }
     };
 }

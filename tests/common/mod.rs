@@ -7,10 +7,13 @@
 pub(crate) mod child;
 mod forms;
 pub(crate) mod homes;
+pub(crate) mod process;
 mod queue;
 mod rally;
 mod random;
 mod rest;
+mod shared;
+pub(crate) mod task;
 
 pub(crate) use forms::Form;
 pub(crate) use homes::{home, on_every_backend};
@@ -18,6 +21,7 @@ pub(crate) use queue::Queue;
 pub(crate) use rally::Rally;
 pub(crate) use random::Random;
 pub(crate) use rest::assert_at_rest;
+pub(crate) use shared::Shared;
 
 use layby::{
     WaitTable,
@@ -113,7 +117,7 @@ pub(crate) fn leaked(slots: usize) -> &'static WaitTable {
 
 /// Like [`leaked`], on any backend.
 pub(crate) fn leaked_on<B: Backend>(slots: usize) -> &'static WaitTable<B> {
-    Box::leak(Box::new(WaitTable::with_slots(slots)))
+    Box::leak(Box::new(WaitTable::with_slots_in(slots)))
 }
 
 /// The last instant, give or take a second, that the clock can represent.
@@ -133,7 +137,7 @@ pub(crate) fn end_of_time() -> Instant {
 ///
 /// `waits().reaches(n)` means that n threads sleep or are about to: each is published, and its gate says so.
 macro_rules! counting_backend {
-    ($name:ident) => {
+    ($name:ident $(, spins = $spins:literal)?) => {
         #[derive(Debug)]
         struct $name;
 
@@ -154,6 +158,9 @@ macro_rules! counting_backend {
         #[allow(unsafe_code)]
         unsafe impl layby::sys::Backend for $name {
             const NAME: &'static str = stringify!($name);
+            $(const SPINS: bool = $spins;)?
+            const WAKE_ALL: Option<fn(*const layby::sys::AtomicU32)> =
+                Some(<Self as layby::paper::Broadcast>::wake_all);
 
             fn wait(word: &layby::sys::AtomicU32, expected: u32, deadline: Option<std::time::Instant>) {
                 Self::waits().add();

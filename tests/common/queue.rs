@@ -81,7 +81,7 @@ impl<'scope, 'env, H: Home> Queue<'scope, 'env, H> {
         let returned = self.returned.load(Ordering::SeqCst);
         // By their tickets: one who was woken, and published itself again, may be reported twice.
         let mut in_line = BTreeSet::new();
-        H::table().for_each_waiter(|waiter| {
+        H::TABLE.for_each_waiter(|waiter| {
             if waiter.key().is_within(self.semaphore) {
                 in_line.insert(waiter.key().ticket_number());
             }

@@ -29,14 +29,40 @@ pub(crate) fn explore_orders<R: Copy + Send + Sync + 'static, const N: usize>(
     }
 }
 
+/// Explores what `roles` do at once with what `new` makes, each in a thread of its own, in both orders; `at_rest` looks at it
+/// when all are done.
+pub(crate) fn explore_roles<S: Send + Sync + 'static, const N: usize>(
+    preemptions: usize,
+    new: fn() -> S,
+    roles: [fn(&S); N],
+    at_rest: fn(&S),
+) {
+    explore_orders(preemptions, roles, move |roles| {
+        let shared = loom::sync::Arc::new(new());
+        let threads = roles.map(|role| {
+            let shared = loom::sync::Arc::clone(&shared);
+            loom::thread::spawn(move || role(&shared))
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        at_rest(&shared);
+    });
+}
+
 /// Explores a model that brings its own threads.
 pub(crate) fn explore_run(preemptions: usize, run: impl Fn() + Send + Sync + 'static) {
     explore_one(preemptions, "", run);
 }
 
+/// `LAYBY_MODEL_PREEMPTIONS`: no model has more, for a run that must be short.
+fn most_preemptions() -> usize {
+    std::env::var("LAYBY_MODEL_PREEMPTIONS").map_or(ALL, |most| most.parse().expect("a number of preemptions"))
+}
+
 fn explore_one(preemptions: usize, variant: &str, run: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    let bound = *builder.preemption_bound.get_or_insert(preemptions);
+    let bound = *builder.preemption_bound.get_or_insert(preemptions.min(most_preemptions()));
     let executions = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&executions);
     let start = Instant::now();

@@ -108,3 +108,13 @@ fn two_loops_on_one_key() {
         ],
     );
 }
+
+/// The element leaves x's chain while another thread reads what it waits for, and is then y's.
+#[test]
+fn an_element_moves_on_while_a_picker_looks() {
+    fn linger_for_x_then_for_y(w: &'static World) {
+        w.table.location_wait(&w.x);
+        w.table.location_wait(&w.y);
+    }
+    explore_lingering(2, [linger_for_x_then_for_y, |w| w.wake_one_idly(&w.y)]);
+}

@@ -10,14 +10,26 @@
 
 #![cfg(layby_loom)]
 
+mod bell;
+mod cancel;
+mod cookbook;
+mod crowd;
+mod event_task;
 mod eventcount;
 mod explore;
+mod group;
 mod lazy;
 mod litmus;
+mod lock_task;
 mod mutex;
 mod paper;
 mod pick;
+mod pipeline;
+mod pipeline_tasks;
+mod rwlock;
+mod task;
 mod ticket_queue;
+mod ticket_task;
 mod timeout;
 mod wait_wake;
 mod waiters;

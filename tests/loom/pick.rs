@@ -1,7 +1,7 @@
 //! The pop-stack with pickers: push against detach against pick and put-back; `wake_one`; withdrawal.
 
-use crate::world::{World, explore, is_set, some_time};
-use layby::{WaitOutcome, model::expire_deadlines};
+use crate::world::{World, explore, is_set, set, some_time};
+use layby::{Key, WaitOutcome, model::expire_deadlines};
 use loom::sync::atomic::Ordering;
 
 /// `wake_one` of x holds y's element in its hands when y's notifier looks.
@@ -82,5 +82,42 @@ fn newcomers_while_a_picker_is_at_work() {
             false
         });
     }
-    explore(2, [wait_nested, |w| w.publish_and_withdraw(&w.x), |w| w.wake_all_after_set(&w.y)]);
+    let pick = |w: &World| drop(w.table.waiters());
+    explore(2, [wait_nested, pick, |w| w.wake_all_after_set(&w.y)]);
+}
+
+/// An element that comes when the picker has been asked for a flush, and before it has seen that.
+#[test]
+fn a_newcomer_behind_a_flush() {
+    fn ask_and_publish(w: &World) {
+        w.table.wait_if(&w.x, || {
+            w.table.wake_all(&w.x);
+            w.publish_and_withdraw(&w.y);
+            false
+        });
+    }
+    explore(4, [ask_and_publish, |w| drop(w.table.waiters())]);
+}
+
+/// Three keys with fingerprints of their own on one chain: whoever comes last, and whoever puts the others back, leaves a
+/// word that sends nobody's notifier away.
+#[test]
+fn fingerprints_of_several_keys() {
+    fn key(w: &World, nth: u64) -> Key {
+        Key::ticket(&w.table, nth)
+    }
+    explore(
+        2,
+        [
+            |w| w.table.wait_until(key(w, 1), || is_set(&w.x)),
+            |w| w.table.wait_until(key(w, 2), || is_set(&w.y)),
+            |w| {
+                w.table.wait_if(key(w, 3), || false);
+                set(&w.x);
+                w.table.wake_all(key(w, 1));
+                set(&w.y);
+                w.table.wake_one(key(w, 2));
+            },
+        ],
+    );
 }

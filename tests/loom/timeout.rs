@@ -55,7 +55,7 @@ fn location_wait_deadline_against_wake_one() {
     fn wait_for_x_then_y(w: &'static World) {
         let wait = || w.table.location_wait_deadline(&w.x, some_time());
         if wait() == WaitOutcome::Woken {
-            wait();
+            let _ = wait();
         }
         w.table.location_wait(&w.y);
     }

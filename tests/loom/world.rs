@@ -11,8 +11,17 @@ use std::time::Instant;
 
 /// Explores what `roles` do at once, each in a thread of its own, in both orders, with at most `preemptions` preemptions.
 pub(crate) fn explore<const N: usize>(preemptions: usize, roles: [fn(&World); N]) {
+    explore_with_slots(1, preemptions, roles);
+}
+
+/// Like [`explore`], with a table that adds a bank when a second task waits at once.
+pub(crate) fn explore_growth<const N: usize>(preemptions: usize, roles: [fn(&World); N]) {
+    explore_with_slots(2, preemptions, roles);
+}
+
+fn explore_with_slots<const N: usize>(slots: usize, preemptions: usize, roles: [fn(&World); N]) {
     explore_orders(preemptions, roles, move |roles| {
-        let world = Arc::new(World::new());
+        let world = Arc::new(World::with_slots(slots));
         join_all(roles.map(|role| {
             let world = Arc::clone(&world);
             thread::spawn(move || role(&world))
@@ -25,7 +34,7 @@ pub(crate) fn explore<const N: usize>(preemptions: usize, roles: [fn(&World); N]
 /// before the thread's locals are dropped, so that there is no moment to look whether it is at rest.
 pub(crate) fn explore_lingering<const N: usize>(preemptions: usize, roles: [fn(&'static World); N]) {
     explore_orders(preemptions, roles, move |roles| {
-        let world: &'static World = Box::leak(Box::new(World::new()));
+        let world: &'static World = Box::leak(Box::new(World::with_slots(1)));
         join_all(roles.map(|role| thread::spawn(move || role(world))));
     });
 }
@@ -44,8 +53,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    fn new() -> Self {
-        Self { table: WaitTable::with_slots(1), x: AtomicUsize::new(0), y: AtomicUsize::new(0) }
+    fn with_slots(slots: usize) -> Self {
+        Self { table: WaitTable::with_slots(slots), x: AtomicUsize::new(0), y: AtomicUsize::new(0) }
     }
 
     /// Waits for `flag` in the closure form.

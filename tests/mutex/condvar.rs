@@ -3,10 +3,11 @@
 
 #![allow(unsafe_code, reason = "a mutex of one's own for lock_api")]
 
-use crate::common::{Tally, end_of_time, watchdog};
+use crate::common::{Tally, end_of_time, process::running, watchdog};
 use layby::mutex::{RawCondvar, RawMutex};
 use lock_api::{GuardSend, RawMutexTimed};
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,20 +15,23 @@ type Mutex<T> = lock_api::Mutex<Telling, T>;
 type Condvar = lock_api::Condvar<RawCondvar<Telling>>;
 
 thread_local! {
+    /// What the thread does before it locks.
+    static BEFORE_IT_LOCKS: Cell<fn()> = const { Cell::new(|| ()) };
     /// What the thread does when it has unlocked.
     static WHEN_UNLOCKED: Cell<fn()> = const { Cell::new(|| ()) };
 }
 
-/// A mutex whose unlocking is an event.
+/// A mutex whose locking and unlocking are events.
 struct Telling(RawMutex);
 
-// SAFETY: all is done by `RawMutex`; what is called after unlocking does not concern it.
+// SAFETY: all is done by `RawMutex`; what is called before and after does not concern it.
 unsafe impl lock_api::RawMutex for Telling {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make a static")]
     const INIT: Self = Self(RawMutex::INIT);
     type Guard = GuardSend;
 
     fn lock(&self) -> GuardSend {
+        BEFORE_IT_LOCKS.get()();
         self.0.lock()
     }
 
@@ -138,4 +142,42 @@ fn notify_all_reaches_all_who_wait() {
         *open.lock() = true;
         changed.notify_all();
     });
+}
+
+/// A mutex whose `unlock` panics has unlocked: it is locked again before the panic goes on, with the guard still in use.
+#[test]
+fn an_unlock_that_panics_leaves_the_mutex_locked() {
+    let _watchdog = watchdog();
+    let (mutex, changed) = (Mutex::new(7), Condvar::new());
+    let mut guard = mutex.lock();
+    WHEN_UNLOCKED.set(|| {
+        WHEN_UNLOCKED.set(|| ());
+        panic!("in unlock");
+    });
+    let waited = catch_unwind(AssertUnwindSafe(|| changed.wait(&mut guard)));
+    assert!(waited.is_err());
+    assert!(mutex.try_lock().is_none(), "a second guard beside the first");
+    assert_eq!(*guard, 7);
+    drop(guard);
+    assert!(mutex.try_lock().is_some(), "left locked");
+}
+
+/// A mutex that cannot be locked again: the caller's guard would guard nothing. In a process of its own.
+#[cfg_attr(miri, ignore = "starts a process")]
+#[test]
+fn a_lock_that_panics_aborts() {
+    const IN_THE_CHILD: &str = "LAYBY_TEST_LOCK_PANICS";
+    if std::env::var_os(IN_THE_CHILD).is_some() {
+        let (mutex, changed) = (Mutex::new(()), Condvar::new());
+        let mut guard = mutex.lock();
+        BEFORE_IT_LOCKS.set(|| panic!("in lock"));
+        let waited = catch_unwind(AssertUnwindSafe(|| changed.wait_for(&mut guard, Duration::from_millis(1))));
+        println!("it went on: {waited:?}");
+        std::mem::forget(guard);
+        return;
+    }
+    let child = running("condvar::a_lock_that_panics_aborts", IN_THE_CHILD, "1").output().expect("this program again");
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(said.contains("running 1 test"), "{child:?}");
+    assert!(!child.status.success() && !said.contains("it went on"), "{child:?}");
 }

@@ -1,46 +1,50 @@
-//! The waiter of a barging mutex that has been overtaken for long enough: the next release is for it alone.
+//! The first of a barging mutex's waiters: it naps, and when it has been overtaken for long enough the lock is for it alone.
 //! It knows by its backend's calls when the waiter sleeps, so its tests run one at a time.
 
-use crate::common::{counting_backend, eventually, home, scaled, watchdog};
+use crate::common::{Tally, eventually, home, scaled, watchdog};
 use layby::mutex::RawMutex;
+use layby::sys::{AtomicU32, Backend, Native};
 use layby::wait_table::Home;
+use layby::{Cancel, Stopped};
 use std::sync::{
     Mutex,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-counting_backend!(Counting);
+/// How often a waiter has gone to sleep until it is woken. Naps end by themselves, and do not count.
+static SLEEPS: Tally = Tally::new();
 
-home!(OfOurOwn, Counting, 64);
+/// Tells when a waiter sleeps.
+struct Telling;
+
+// SAFETY: as its target.
+#[allow(unsafe_code)]
+unsafe impl Backend for Telling {
+    const NAME: &'static str = "Telling";
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        if deadline.is_none() {
+            SLEEPS.add();
+        }
+        Native::wait(word, expected, deadline);
+    }
+
+    fn wake(word: *const AtomicU32) {
+        Native::wake(word);
+    }
+}
+
+home!(OfOurOwn, Telling, 64);
 
 /// One test at a time: they share the backend's count.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Longer than a waiter lets itself be overtaken.
-const LONG_ENOUGH: Duration = Duration::from_millis(3);
-
-/// Has a waiter sleep, and wakes it too late, with the mutex locked: now it starves. Then runs `meanwhile`, with the
-/// mutex still locked. `false` if the waiter gave up before; the mutex is then unlocked.
-fn with_a_starving(waiter: impl FnOnce() + Send, mutex: &RawMutex<OfOurOwn>, meanwhile: impl FnOnce()) -> bool {
-    let slept = Counting::waits().get();
-    mutex.acquire();
-    thread::scope(|s| {
-        let waiter = s.spawn(waiter);
-        eventually(|| Counting::waits().get() > slept || waiter.is_finished());
-        thread::sleep(LONG_ENOUGH);
-        // It looks for nothing, and says that it starves before it sleeps again.
-        OfOurOwn::table().wake_one(mutex);
-        eventually(|| Counting::waits().get() > slept + 1 || waiter.is_finished());
-        let starves = !waiter.is_finished();
-        if starves {
-            meanwhile()
-        } else {
-            mutex.release()
-        }
-        starves
-    })
+#[allow(unsafe_code)]
+fn release(mutex: &RawMutex<OfOurOwn>) {
+    // SAFETY: a test releases what it holds.
+    unsafe { mutex.release() }
 }
 
 #[test]
@@ -48,85 +52,49 @@ fn the_starving_one_is_not_overtaken() {
     let (_watchdog, _alone) = (watchdog(), ALONE.lock());
     let mutex = &RawMutex::new_in();
     for _ in 0..scaled(50) {
-        let served = AtomicBool::new(false);
-        let lock = || {
-            mutex.acquire();
-            served.store(true, Ordering::SeqCst);
-            mutex.release();
-        };
-        let starves = with_a_starving(lock, mutex, || {
-            mutex.release();
-            eventually(|| mutex.try_acquire());
-            let in_time = served.load(Ordering::SeqCst);
-            mutex.release();
-            assert!(in_time, "the starving one was overtaken");
-        });
-        assert!(starves);
-    }
-}
-
-/// The lock is not kept for a starving one that has given up.
-#[test]
-fn a_starving_one_that_gives_up_leaves_no_mark() {
-    let (_watchdog, _alone) = (watchdog(), ALONE.lock());
-    let mutex = &RawMutex::new_in();
-    eventually(|| {
-        let gave_up = AtomicBool::new(false);
-        let lock_in_time = || match mutex.acquire_timeout(10 * LONG_ENOUGH) {
-            true => mutex.release(),
-            false => gave_up.store(true, Ordering::SeqCst),
-        };
-        with_a_starving(lock_in_time, mutex, || {
-            eventually(|| gave_up.load(Ordering::SeqCst));
-            mutex.release();
-            assert!(mutex.try_acquire(), "it is marked for one who has left");
-            mutex.release();
-        })
-    });
-}
-
-/// Wakes the waiter that has slept longest without need, with the mutex locked: it looks, and sleeps again. Nobody, if all
-/// starve.
-fn wake_for_nothing(mutex: &RawMutex<OfOurOwn>) {
-    let slept = Counting::waits().get();
-    if OfOurOwn::table().wake_one(mutex) > 0 {
-        Counting::waits().reaches(slept + 1);
-    }
-}
-
-/// Its patience is for all its wake-ups together, and not for each: it has none left after two that came too soon.
-#[test]
-fn patience_is_not_restored_by_a_wake_up() {
-    let (_watchdog, _alone) = (watchdog(), ALONE.lock());
-    let mutex = &RawMutex::new_in();
-    for _ in 0..scaled(50) {
-        let served = AtomicBool::new(false);
-        let slept = Counting::waits().get();
+        let (served, slept) = (AtomicBool::new(false), SLEEPS.get());
         mutex.acquire();
         thread::scope(|s| {
             s.spawn(|| {
                 mutex.acquire();
                 served.store(true, Ordering::SeqCst);
-                mutex.release();
+                release(mutex);
             });
-            Counting::waits().reaches(slept + 1);
-            for _ in 0..2 {
-                let soon = Instant::now() + LONG_ENOUGH / 5;
-                eventually(|| Instant::now() >= soon);
-                wake_for_nothing(mutex);
-            }
-            mutex.release();
+            SLEEPS.reaches(slept + 1);
+            // It looks for nothing, naps, and says that it starves before it sleeps again.
+            OfOurOwn::TABLE.wake_everybody();
+            SLEEPS.reaches(slept + 2);
+            release(mutex);
             eventually(|| mutex.try_acquire());
             let in_time = served.load(Ordering::SeqCst);
-            mutex.release();
-            assert!(in_time, "it was overtaken");
+            release(mutex);
+            assert!(in_time, "the starving one was overtaken");
         });
     }
 }
 
-/// Two have lost their patience: the first is the starving one, and is served first.
+/// The lock is not kept for a first one that has given up.
 #[test]
-fn there_is_one_starving_one_at_a_time() {
+fn a_first_one_that_gives_up_leaves_no_mark() {
+    let (_watchdog, _alone) = (watchdog(), ALONE.lock());
+    let mutex = &RawMutex::new_in();
+    let (cancel, slept) = (Cancel::new(), SLEEPS.get());
+    mutex.acquire();
+    thread::scope(|s| {
+        let waiter = s.spawn(|| mutex.acquire_within(&cancel));
+        SLEEPS.reaches(slept + 1);
+        OfOurOwn::TABLE.wake_everybody();
+        SLEEPS.reaches(slept + 2);
+        cancel.cancel();
+        assert_eq!(waiter.join().unwrap(), Err(Stopped::Cancelled));
+    });
+    release(mutex);
+    assert!(mutex.try_acquire(), "it is kept for one who has left");
+}
+
+/// Two have been woken: the first is the starving one, and is served first; then the other, which has gone back to sleep.
+#[test]
+fn there_is_one_first_waiter_at_a_time() {
     let (_watchdog, _alone) = (watchdog(), ALONE.lock());
     let mutex = &RawMutex::new_in();
     for _ in 0..scaled(50) {
@@ -134,18 +102,77 @@ fn there_is_one_starving_one_at_a_time() {
         mutex.acquire();
         thread::scope(|s| {
             for nth in 0..2 {
-                let (served, slept) = (&served, Counting::waits().get());
+                let (served, slept) = (&served, SLEEPS.get());
                 s.spawn(move || {
                     mutex.acquire();
                     let before = served.fetch_add(1, Ordering::SeqCst);
-                    mutex.release();
+                    release(mutex);
                     assert_eq!(before, nth, "the starving one was overtaken");
                 });
-                Counting::waits().reaches(slept + 1);
-                thread::sleep(LONG_ENOUGH);
-                wake_for_nothing(mutex);
+                SLEEPS.reaches(slept + 1);
+                // How many it has woken does not say who: one that moves on to another chain may be woken twice.
+                OfOurOwn::TABLE.wake_everybody();
+                SLEEPS.reaches(slept + 2 + nth);
             }
-            mutex.release();
+            release(mutex);
         });
     }
+}
+
+/// Naps, and does not come back before it is let.
+struct Oversleeping;
+
+static MAY_COME_BACK: Tally = Tally::new();
+static LATE_NAPS: Tally = Tally::new();
+
+// SAFETY: as its target; it may return late.
+#[allow(unsafe_code)]
+unsafe impl Backend for Oversleeping {
+    const NAME: &'static str = "Oversleeping";
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        Native::wait(word, expected, deadline);
+        if deadline.is_some() {
+            LATE_NAPS.add();
+            MAY_COME_BACK.reaches(1);
+        }
+    }
+
+    fn wake(word: *const AtomicU32) {
+        Native::wake(word);
+    }
+}
+
+home!(OfOversleepers, Oversleeping, 64);
+
+/// The operating system may not let it run when its nap is over. Then it is not overtaken for ever all the same.
+#[test]
+fn one_that_does_not_come_back_from_its_nap_is_not_overtaken_for_ever() {
+    let _watchdog = watchdog();
+    let mutex = &RawMutex::<OfOversleepers>::new_in();
+    #[allow(unsafe_code)]
+    // SAFETY: a test releases what it holds.
+    let release = || unsafe { mutex.release() };
+    mutex.acquire();
+    thread::scope(|s| {
+        s.spawn(|| {
+            mutex.acquire();
+            release();
+        });
+        eventually(|| {
+            OfOversleepers::TABLE.wake_everybody();
+            LATE_NAPS.get() > 0
+        });
+        release();
+        // We overtake it, and when it is due we cannot any more.
+        eventually(|| {
+            let locked = mutex.try_acquire();
+            if locked {
+                release();
+            }
+            !locked
+        });
+        MAY_COME_BACK.add();
+    });
+    assert!(mutex.try_acquire(), "it is kept for one who has been served");
 }

@@ -41,7 +41,7 @@ unsafe impl Backend for NeverDoneWaking {
 
 fn table() -> &'static WaitTable<NeverDoneWaking> {
     static TABLE: OnceLock<WaitTable<NeverDoneWaking>> = OnceLock::new();
-    TABLE.get_or_init(|| WaitTable::with_slots(1))
+    TABLE.get_or_init(|| WaitTable::with_slots_in(1))
 }
 
 fn until(flag: &AtomicBool) {

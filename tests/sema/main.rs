@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod amounts;
 mod crowd;
 mod free;
 mod ported;
@@ -28,7 +29,7 @@ use std::{
 };
 
 const MOMENT: Duration = Duration::from_millis(5);
-const MAX: u64 = <Semaphore>::MAX_PERMITS;
+const MAX: u64 = Semaphore::MAX_PERMITS;
 
 /// Permits available, permits waited for.
 fn state<H: Home>(semaphore: &Semaphore<H>) -> (u64, u64) {
@@ -131,6 +132,25 @@ fn a_panic_puts_permits_back() {
         panic!("while a permit is held");
     });
     assert_eq!(semaphore.available(), 1);
+}
+
+/// A drop must not panic: it may be part of unwinding.
+#[test]
+fn permits_that_do_not_fit_are_left_out() {
+    let semaphore = Arc::new(Semaphore::new(MAX));
+    let (three, two, none) = (semaphore.acquire_many(3), semaphore.acquire_many(2), semaphore.acquire_many(0));
+    let (all, one) = (semaphore.acquire_many(MAX - 6), semaphore.acquire_owned());
+    assert_eq!(semaphore.available(), 0);
+    semaphore.post_many(MAX - 1);
+    drop(three);
+    assert_eq!(semaphore.available(), MAX, "as many as fit");
+    drop((two, none, all));
+    assert!(semaphore.try_take_many(MAX));
+    assert_eq!(semaphore.available(), 0, "no more than fit");
+    semaphore.post_many(MAX);
+    semaphore.take();
+    drop(one);
+    assert_eq!(semaphore.available(), MAX, "room was made");
 }
 
 #[test]
@@ -248,7 +268,22 @@ fn waiting_for_more_than_fits_is_refused() {
 /// Whether counters have 64 bits; single takes are then not counted, since there cannot be too many.
 const WIDE: bool = cfg!(all(target_has_atomic = "64", not(layby_narrow)));
 
-/// Behind a line as long as can be, what is tried for is so far away that a comparison with it would wrap.
+/// Single posts are not counted either: what they put on top of a full semaphore is there, and can be taken.
+#[test]
+fn single_posts_to_a_full_semaphore_are_not_lost() {
+    if !WIDE {
+        return;
+    }
+    let semaphore = Semaphore::new(MAX - 1);
+    semaphore.post();
+    semaphore.post();
+    semaphore.post_conservatively();
+    assert_eq!(state(&semaphore), (MAX, 0), "as many as can be taken at once");
+    assert!(semaphore.try_take_many(semaphore.available()), "what is shown cannot be taken");
+    assert_eq!(state(&semaphore), (2, 0));
+}
+
+/// Behind a line as long as can be, what is tried for is as far away as can be.
 #[test]
 fn trying_behind_a_long_line_gets_nothing() {
     let _watchdog = watchdog();

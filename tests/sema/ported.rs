@@ -20,7 +20,7 @@ use std::{
 const MOMENT: Duration = Duration::from_millis(12);
 /// Far longer than a test takes.
 const LONG: Duration = Duration::from_secs(300);
-const MAX: u64 = <Semaphore>::MAX_PERMITS;
+const MAX: u64 = Semaphore::MAX_PERMITS;
 
 mod glibc {
     use super::*;

@@ -2,8 +2,8 @@
 //! give up, take many, or try.
 
 use crate::common::{
-    Queue, Random,
-    homes::{OneSlot, Parking, Spinning},
+    Queue, Random, counting_backend,
+    homes::{OneSlot, Parking, Spinning, home},
     scaled, watchdog,
 };
 use layby::{
@@ -52,6 +52,29 @@ fn first_come_first_served_in_every_home() {
     first_come_first_served::<OneSlot>(20);
     first_come_first_served::<Parking>(20);
     first_come_first_served::<Spinning>(5);
+}
+
+/// Where waiters do not spin, nobody is woken to stay awake: one sleep and one wake-up for each.
+#[test]
+fn where_nobody_spins_each_sleeps_once() {
+    counting_backend!(AtOnce, spins = false);
+    home!(Sleeping, AtOnce, 64);
+    let _watchdog = watchdog();
+    let semaphore = Semaphore::<Sleeping>::new_in(0);
+    let threads = 20;
+    thread::scope(|s| {
+        let mut queue = Queue::new(s, &semaphore);
+        for number in 1..=threads {
+            queue.join(1, wait);
+            AtOnce::waits().reaches(number);
+        }
+        for number in 0..threads {
+            semaphore.post();
+            assert_eq!(queue.next_admitted(), number);
+        }
+    });
+    assert_eq!(AtOnce::wakes().get(), threads);
+    assert_at_rest(&semaphore, 0);
 }
 
 /// Those who stay are served in order, whoever gives up between them; each post lets exactly one of them go.

@@ -36,7 +36,7 @@ pub(crate) fn fork_until<H: Home>(stop: &AtomicBool, mut worker: Worker<'_>) {
 }
 
 fn live<H: Home>(chance: usize) {
-    let table = H::table();
+    let table = H::TABLE;
     assert_eq!(table.wake_all(table) + table.wake_one(table), 0, "not empty");
     // Publishes, however slow the machine is: that is what empties the table of the parent's elements.
     table.wait_if(table, || false);

@@ -31,7 +31,7 @@ impl Place {
 /// What is on the tables, and who waits there.
 pub(crate) fn report() -> [String; 6] {
     fn of<H: Home>() -> String {
-        format!("{}: {:?}\n{}", std::any::type_name::<H>(), H::table(), H::table().waiters())
+        format!("{}: {:?}\n{}", std::any::type_name::<H>(), H::TABLE, H::TABLE.waiters())
     }
     [of::<Global>(), of::<OneSlot>(), of::<FewSlots>(), of::<SomeSlots>(), of::<Parking>(), of::<Spinning>()]
 }

@@ -12,7 +12,7 @@ use std::{
 fn a_thousand_threads_on_one_slot() {
     let _watchdog = watchdog();
     let threads = scaled(1000);
-    let table: WaitTable = WaitTable::with_slots(1);
+    let table = WaitTable::with_slots(1);
     let open = AtomicBool::new(false);
     let (arrived, timed_out, woken) = (Tally::new(), Tally::new(), Tally::new());
     // Each waits for a ticket of its own. A third have time, a third time out while others come, a third are wait_ifs.

@@ -5,7 +5,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod any;
 mod crowd;
+mod location;
 mod nesting;
 mod stress;
 mod system_calls;
@@ -37,7 +39,7 @@ fn every_form_waits_and_is_woken() {
 #[test]
 fn every_form_works_on_the_global_table() {
     let _watchdog = watchdog();
-    assert_eq!(global().slots(), WaitTable::<Native>::DEFAULT_SLOTS);
+    assert_eq!(global().slots(), WaitTable::DEFAULT_SLOTS);
     Rally::run(global(), scaled(100));
 }
 
@@ -50,6 +52,7 @@ fn every_form_works_on_a_table_in_a_static() {
     Rally::run(&TABLE, scaled(100));
 }
 
+/// Until a fork.
 #[test]
 fn two_tables_over_one_static_are_one() {
     static SLOTS: Slots<1> = Slots::new();
@@ -105,7 +108,7 @@ fn the_root_functions_are_those_of_the_global_table() {
 
 #[test]
 fn closure_forms_evaluate_the_condition_after_publishing() {
-    let table: WaitTable = WaitTable::with_slots(1);
+    let table = WaitTable::with_slots(1);
     // `wake_all` returns how many were published when the condition was evaluated.
     let seen = AtomicUsize::new(0);
     table.wait_until(&seen, || {
@@ -122,8 +125,8 @@ fn closure_forms_evaluate_the_condition_after_publishing() {
 #[test]
 fn wait_until_returns_only_when_the_condition_holds() {
     let _watchdog = watchdog();
-    let table: WaitTable = WaitTable::with_slots(1);
-    let (evaluations, open, other_key) = (Tally::new(), AtomicBool::new(false), 0);
+    let table = WaitTable::with_slots(1);
+    let (evaluations, open, other_key) = (Tally::new(), AtomicBool::new(false), AtomicBool::new(false));
     thread::scope(|s| {
         s.spawn(|| {
             table.wait_until(&open, || {
@@ -140,6 +143,35 @@ fn wait_until_returns_only_when_the_condition_holds() {
         open.store(true, Ordering::Relaxed);
         table.wake_all(&open);
     });
+}
+
+/// It may take what it waits for. Each of the calls in a wait is the one that says so.
+#[test]
+fn a_condition_that_held_is_not_asked_again() {
+    type Condition<'a> = &'a mut dyn FnMut() -> bool;
+    let _watchdog = watchdog();
+    let table = WaitTable::with_slots(1);
+    let (past, far) = (Instant::now(), Instant::now() + Duration::from_secs(3600));
+    let until = |holds: Condition<'_>| {
+        table.wait_until(&table, holds);
+        true
+    };
+    let until_deadline = |holds: Condition<'_>| table.wait_until_deadline(&table, far, holds);
+    let until_timeout = |holds: Condition<'_>| table.wait_until_timeout(&table, Duration::MAX, holds);
+    let forms: [&dyn Fn(Condition<'_>) -> bool; 3] = [&until, &until_deadline, &until_timeout];
+    let late = |holds: Condition<'_>| table.wait_until_deadline(&table, past, holds);
+    let in_time = forms.iter().flat_map(|form| (1..=4).map(move |nth| (*form, nth)));
+    // A deadline that has passed leaves two calls.
+    for (form, nth) in in_time.chain([(&late as _, 1), (&late as _, 2)]) {
+        let mut calls = 0;
+        let held = form(&mut || {
+            calls += 1;
+            // Published or not, it does not sleep.
+            table.wake_all(&table);
+            calls >= nth
+        });
+        assert_eq!((held, calls), (true, nth));
+    }
 }
 
 #[test]
@@ -191,12 +223,13 @@ fn wake_all_counts_the_elements_it_notified() {
             s.spawn(move || table.wait_if(if waiter % 2 == 0 { key } else { neighbour }, || true));
         }
         Counted::waits().reaches(waiters);
-        // One slot, so the neighbours are among them.
-        assert_eq!(table.wake_all(key), waiters);
+        assert_eq!(table.wake_all(key), waiters.div_ceil(2), "the neighbours are not among them");
+        assert_eq!(table.wake_all_seqcst(neighbour), waiters / 2);
     });
     assert_eq!(table.wake_all_seqcst(key) + table.wake_all(neighbour) + table.wake_one(key), 0);
     drop(table.arm(key));
-    assert_eq!(table.wake_all_seqcst(neighbour), 1, "a lingering element counts");
+    assert_eq!(table.wake_all_seqcst(neighbour), 0);
+    assert_eq!(table.wake_all_seqcst(key), 1, "a lingering element counts");
 }
 
 /// Promise 11 (README): a table of one's own ends even the spurious wake-ups.
@@ -205,7 +238,7 @@ fn tables_do_not_wake_each_others_waiters() {
     counting_backend!(Isolated);
     let _watchdog = watchdog();
     let (ours, theirs): (WaitTable<Isolated>, WaitTable<Isolated>) =
-        (WaitTable::with_slots(1), WaitTable::with_slots(1));
+        (WaitTable::with_slots_in(1), WaitTable::with_slots_in(1));
     let returned = Tally::new();
     thread::scope(|s| {
         s.spawn(|| {
@@ -225,7 +258,7 @@ fn tables_do_not_wake_each_others_waiters() {
 #[test]
 fn wake_all_seqcst_suffices_after_a_seqcst_change() {
     let _watchdog = watchdog();
-    let table: WaitTable = WaitTable::with_slots(1);
+    let table = WaitTable::with_slots(1);
     let ball = AtomicUsize::new(0);
     let rounds = scaled(20_000);
     let play = |side: usize| {
@@ -285,7 +318,7 @@ fn wake_one_does_not_choose_a_lingering_element() {
 fn wake_one_wakes_no_more() {
     counting_backend!(Frugal);
     let _watchdog = watchdog();
-    let table: WaitTable<Frugal> = WaitTable::with_slots(1);
+    let table: WaitTable<Frugal> = WaitTable::with_slots_in(1);
     thread::scope(|s| {
         let [first, _second, _third] = [1, 2, 3].map(|nth| {
             let waiter = s.spawn(|| table.wait_if(&table, || true));
@@ -312,7 +345,7 @@ fn a_key_outlives_what_it_names() {
         Key::address(&*gone)
     };
     assert_eq!(location_wake_all(key), 0);
-    assert_eq!(Key::from(std::ptr::null::<u8>()), Key::from(std::ptr::null::<u64>()));
+    assert_eq!(Key::address_at(std::ptr::null::<u8>()), Key::address_at(std::ptr::null::<u64>()));
 }
 
 /// Dropping a table whose waiters have left, by wake-up or by timeout, leaves nobody dangling: the next one may get
@@ -321,7 +354,7 @@ fn a_key_outlives_what_it_names() {
 fn a_table_can_be_dropped_after_its_waits() {
     let _watchdog = watchdog();
     for round in 0..scaled(200) {
-        let table: WaitTable = WaitTable::with_slots(1);
+        let table = WaitTable::with_slots(1);
         let open = AtomicBool::new(false);
         thread::scope(|s| {
             for form in Form::STRICT {
@@ -341,9 +374,9 @@ fn a_table_can_be_dropped_after_its_waits() {
 #[test]
 fn sizes_that_are_no_power_of_two_panic() {
     for slots in [0, 3, 6, 4095] {
-        std::panic::catch_unwind(|| WaitTable::<Native>::with_slots(slots)).expect_err("the size must be refused");
+        std::panic::catch_unwind(|| WaitTable::with_slots(slots)).expect_err("the size must be refused");
     }
-    assert_eq!(WaitTable::<Native>::default().slots(), 4096);
+    assert_eq!(WaitTable::default().slots(), 4096);
 }
 
 #[test]
@@ -355,8 +388,53 @@ fn debug_says_what_there_is() {
     assert!(debug().contains("occupied: 1"), "{table:?}");
     assert!(format!("{armed:?}").contains("ticket 7"), "{armed:?}");
     assert!(format!("{:?}", Slots::<16>::new()).contains("16"));
-    assert_eq!(format!("{:?}", Key::from(std::ptr::without_provenance::<u8>(0x10))), "Key(0x10)");
+    assert_eq!(format!("{:?}", Key::address_at(std::ptr::without_provenance::<u8>(0x10))), "Key(0x10)");
     assert_eq!(format!("{:?}", WaitOutcome::TimedOut), "TimedOut");
     table.wake_all(Key::ticket(table, 7));
     armed.wait();
+}
+
+/// One slot, and a sleeper of each of several keys: a wake of one key is a wake of its own waiters, who alone are counted.
+#[test]
+fn a_wake_disturbs_nobody_of_another_key() {
+    counting_backend!(Undisturbed);
+    const KEYS: u64 = 40;
+    let _watchdog = watchdog();
+    let table = &leaked_on::<Undisturbed>(1);
+    let open = &AtomicBool::new(false);
+    thread::scope(|s| {
+        for nth in 0..KEYS {
+            s.spawn(move || table.wait_until(Key::ticket(table, nth), || open.load(Ordering::SeqCst)));
+        }
+        Undisturbed::waits().reaches(KEYS as usize);
+        for round in 0..3 {
+            assert_eq!(table.wake_all(table), 0, "round {round}: nobody waits on this");
+            assert_eq!(table.wake_one(Key::ticket(table, KEYS)), 0);
+            assert_eq!(table.wake_tickets_seqcst(*table, KEYS..=KEYS + 1), 0);
+        }
+        assert_eq!(Undisturbed::wakes().get(), 0, "somebody was disturbed");
+        open.store(true, Ordering::SeqCst);
+        for nth in 0..KEYS {
+            assert_eq!(table.wake_all(Key::ticket(table, nth)), 1);
+        }
+    });
+}
+
+/// A primitive's waiters are its own: a wait or a wake of a user's at the same address does not reach them.
+#[test]
+fn the_keys_of_primitives_cannot_be_made() {
+    let _watchdog = watchdog();
+    let (semaphore, table) = (&layby::sema::Semaphore::new(0), global());
+    thread::scope(|s| {
+        let taker = s.spawn(|| semaphore.take());
+        let waiter = loop {
+            if let Some(waiter) = table.waiters().iter().find(|waiter| waiter.key().is_within(semaphore)) {
+                break *waiter;
+            }
+        };
+        assert_eq!(table.wake_all(waiter.key()), 0);
+        assert_eq!(table.wake_one(Key::ticket(semaphore, 0)), 0);
+        assert!(!taker.is_finished());
+        semaphore.post();
+    });
 }

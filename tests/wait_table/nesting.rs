@@ -101,7 +101,7 @@ fn a_forgotten_armed_hurts_nobody() {
         std::mem::forget(table.arm(Key::ticket(table, ticket)));
     }
     thread::spawn(move || std::mem::forget(table.arm(table))).join().unwrap();
-    assert_eq!(table.wake_all(table), 1, "the thread's one element, and nothing of the thread that has ended");
+    assert_eq!(table.wake_everybody(), 1, "the thread's one element, and nothing of the thread that has ended");
     Rally::run(table, 2);
 }
 
@@ -110,7 +110,7 @@ fn a_forgotten_armed_hurts_nobody() {
 fn a_panicking_condition_leaves_the_table_as_it_was() {
     counting_backend!(Bystander);
     let _watchdog = watchdog();
-    let table: WaitTable<Bystander> = WaitTable::with_slots(1);
+    let table: WaitTable<Bystander> = WaitTable::with_slots_in(1);
     let bystander_returned = Tally::new();
     thread::scope(|s| {
         s.spawn(|| {
@@ -144,7 +144,7 @@ fn a_panicking_condition_leaves_the_table_as_it_was() {
 #[test]
 fn a_condition_may_wake_its_own_location() {
     let _watchdog = watchdog();
-    let table: WaitTable = WaitTable::with_slots(1);
+    let table = WaitTable::with_slots(1);
     let evaluations = Tally::new();
     table.wait_until(&table, || {
         table.wake_all(&table);

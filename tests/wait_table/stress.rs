@@ -4,7 +4,7 @@
 //! its wake-up: a lost one stops the test. Stress on real backends proves nothing by passing.
 
 use crate::common::{Form, Random, leaked, leaked_on, scaled, watchdog};
-use layby::{Key, WaitTable, sys::Park};
+use layby::{Key, Location, WaitTable, sys::Park};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -22,6 +22,8 @@ struct Shelf {
     put: AtomicUsize,
     taken: AtomicUsize,
 }
+
+impl Location for Shelf {}
 
 impl Shelf {
     fn try_take(&self) -> bool {
@@ -106,7 +108,7 @@ fn trade<B: layby::sys::Backend>(
 fn tables_that_are_dropped() {
     let _watchdog = watchdog();
     for (seed, slots) in [1, 2, 8, 64].into_iter().enumerate() {
-        let table: WaitTable = WaitTable::with_slots(slots);
+        let table = WaitTable::with_slots(slots);
         trade(&table, seed, |random, key, timeout, holds| {
             random.choose(&Form::STRICT).wait_strictly(&table, key, timeout, holds);
         });

@@ -4,12 +4,14 @@
 
 use crate::common::{Tally, counting_backend, eventually, leaked_on, watchdog};
 use layby::{
-    WaitOutcome,
-    sys::{AtomicU32, Backend, Spin},
+    WaitOutcome, WaitTable,
+    paper::Broadcast,
+    sys::{AtomicU32, Backend, Native, Spin},
+    wait_table::Activity,
 };
 use std::{
     hint::black_box,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -84,6 +86,111 @@ fn one_for_each_sleeper() {
     });
 }
 
+fn all_asleep<B: Backend>(table: &WaitTable<B>, sleepers: usize) {
+    let asleep = || table.waiters().iter().filter(|waiter| waiter.activity() == Activity::Asleep).count();
+    eventually(|| asleep() == sleepers);
+}
+
+/// Many that wait on one address are woken one by one the first time, and by one call from then on.
+#[test]
+fn one_for_a_crowd() {
+    counting_backend!(Crowded);
+    let _watchdog = watchdog();
+    let table = leaked_on::<Crowded>(1);
+    let (round, sleepers) = (AtomicUsize::new(0), 40);
+    thread::scope(|s| {
+        for _ in 0..sleepers {
+            s.spawn(|| {
+                for next in 1..=3 {
+                    table.wait_until(table, || round.load(Ordering::Relaxed) >= next);
+                }
+            });
+        }
+        let wakes_of_next_round = || {
+            all_asleep(table, sleepers);
+            let before = Crowded::wakes().get();
+            round.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(table.wake_all(table), sleepers);
+            Crowded::wakes().get() - before
+        };
+        assert_eq!(wakes_of_next_round(), sleepers);
+        assert_eq!(wakes_of_next_round(), 1);
+        assert_eq!(wakes_of_next_round(), 1);
+    });
+}
+
+/// A backend that tells whether many were woken by one call.
+struct Together;
+
+static TOGETHER: AtomicBool = AtomicBool::new(false);
+
+// SAFETY: the word is not written to; nothing unwinds, and nothing waits in a table.
+unsafe impl Backend for Together {
+    const NAME: &'static str = "together";
+    const WAKE_ALL: Option<fn(*const AtomicU32)> = Some(|word| {
+        TOGETHER.store(true, Ordering::Relaxed);
+        <Native as Broadcast>::wake_all(word);
+    });
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        Native::wait(word, expected, deadline);
+    }
+
+    fn wake(word: *const AtomicU32) {
+        Native::wake(word);
+    }
+}
+
+/// Those whom a wake of one may choose do not sleep in a crowd, however many they are: it would wake them all.
+#[test]
+fn one_for_the_one_of_many() {
+    let _watchdog = watchdog();
+    let table = leaked_on::<Together>(1);
+    let (done, sleepers) = (AtomicBool::new(false), 40);
+    thread::scope(|s| {
+        for _ in 0..sleepers {
+            s.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    table.wait_if(table, || !done.load(Ordering::Relaxed));
+                }
+            });
+        }
+        all_asleep(table, sleepers);
+        table.wake_all(table);
+        all_asleep(table, sleepers);
+        assert_eq!(table.wake_one(table), 1);
+        done.store(true, Ordering::Relaxed);
+        table.wake_all(table);
+    });
+    assert!(!TOGETHER.load(Ordering::Relaxed));
+}
+
+/// A crowd of which few are left is none: they sleep, and are woken, each by itself.
+#[test]
+fn a_crowd_that_has_shrunk_is_given_up() {
+    counting_backend!(Shrunk);
+    let _watchdog = watchdog();
+    let table = leaked_on::<Shrunk>(1);
+    let round = AtomicUsize::new(0);
+    thread::scope(|s| {
+        for nth in 0..40 {
+            let round = &round;
+            s.spawn(move || {
+                for next in 1..=if nth < 2 { 3 } else { 1 } {
+                    table.wait_until(table, || round.load(Ordering::Relaxed) >= next);
+                }
+            });
+        }
+        for (sleepers, calls) in [(40, 40), (2, 1), (2, 2)] {
+            all_asleep(table, sleepers);
+            let before = Shrunk::wakes().get();
+            round.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(table.wake_all(table), sleepers);
+            assert_eq!(Shrunk::wakes().get() - before, calls);
+        }
+    });
+}
+
 /// A backend whose waiters see the gate by themselves, and whose wake lasts until one more waiter's thread has ended.
 ///
 /// So whatever the notifier still touches of that waiter's element is gone for certain.
@@ -114,12 +221,13 @@ fn scribble() {
     black_box(&mut [0xa5_u8; 8192]);
 }
 
-/// Breaks when the link to the next element is read after the gate is set.
+/// Breaks when an element is read after the system call that wakes its owner. They are made for several sleepers together,
+/// so there are more than those.
 #[test]
 fn a_notifier_does_not_touch_an_element_after_its_gate() {
     let _watchdog = watchdog();
     let table = leaked_on::<Outlived>(1);
-    let waiters = 4;
+    let waiters = 40;
     let threads: Vec<_> = (1..=waiters)
         .map(|nth| {
             let waiter = thread::spawn(move || {
@@ -143,4 +251,43 @@ fn a_notifier_does_not_touch_an_element_after_its_gate() {
         eventually(|| all_woken.load(Ordering::SeqCst));
     });
     assert_eq!(WAKES.get(), waiters);
+}
+
+/// Its first wake lasts until all who were notified have returned, as if the notifier had lost its CPU to the first that it
+/// woke. Nobody needs the wake: who waits polls.
+struct HeldUp;
+
+static HELD_UP_WAITERS: Tally = Tally::new();
+static RETURNED: Tally = Tally::new();
+const NOTIFIED: usize = 3;
+
+// SAFETY: the word is not written to; nothing unwinds, and nothing waits in a table.
+unsafe impl Backend for HeldUp {
+    const NAME: &'static str = "held up";
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        HELD_UP_WAITERS.add();
+        Spin::wait(word, expected, deadline);
+    }
+
+    fn wake(_: *const AtomicU32) {
+        RETURNED.reaches(NOTIFIED);
+    }
+}
+
+/// A deadline that passes then would be late: see the head of `src/wait_table/publication.rs`.
+#[test]
+fn a_notifier_holds_no_element_during_a_system_call() {
+    let _watchdog = watchdog();
+    let table = leaked_on::<HeldUp>(1);
+    thread::scope(|s| {
+        for nth in 1..=NOTIFIED {
+            s.spawn(|| {
+                table.wait_if(table, || true);
+                RETURNED.add();
+            });
+            HELD_UP_WAITERS.reaches(nth);
+        }
+        assert_eq!(table.wake_all(table), NOTIFIED);
+    });
 }

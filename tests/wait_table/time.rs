@@ -29,6 +29,20 @@ fn time_out_in_every_form<B: Backend>(table: &'static WaitTable<B>, timeout: Dur
     check("Armed::wait_deadline", &|at| assert_eq!(table.arm(table).wait_deadline(at), WaitOutcome::TimedOut));
 }
 
+/// Two threads that come back late could otherwise have each other's elements flushed every time, each take that for a wake-up, and
+/// never leave. libFuzzer found the schedule.
+#[test]
+fn a_wait_if_that_comes_late_is_not_published() {
+    let table: WaitTable = WaitTable::with_slots(1);
+    let late = Instant::now();
+    let outcome = table.wait_if_deadline(&table, late, || {
+        assert_eq!(table.wake_one(&table), 0, "it is published");
+        true
+    });
+    assert_eq!(outcome, WaitOutcome::TimedOut);
+    assert_eq!(table.wait_if_deadline(&table, late, || false), WaitOutcome::Woken);
+}
+
 #[test]
 fn timeouts_are_never_early() {
     let _watchdog = watchdog();
@@ -183,7 +197,7 @@ fn a_wake_up_beats_the_timeout() {
 #[test]
 fn no_wake_up_disappears_in_a_timeout() {
     let _watchdog = watchdog();
-    let table: WaitTable = WaitTable::with_slots(1);
+    let table = WaitTable::with_slots(1);
     let (woken, running) = (Tally::new(), Tally::new());
     let waiters = 4;
     let mut notified = 0;

@@ -2,7 +2,7 @@
 
 use crate::common::{Form, Rally, Tally, counting_backend, eventually, leaked, scaled, watchdog};
 use layby::{
-    Key, WaitTable,
+    Key, Location, WaitTable,
     mutex::Mutex,
     sema::Semaphore,
     wait_table::{Activity, Waiter, global},
@@ -18,7 +18,7 @@ use std::{
 };
 
 /// Whether the platform tells the names of threads, and has a clock.
-const FULL_REPORTS: bool = cfg!(any(target_os = "linux", target_os = "android", windows));
+const FULL_REPORTS: bool = cfg!(any(target_os = "linux", target_os = "android", windows)) && !cfg!(miri);
 
 fn named<'s, T: Send + 's>(
     scope: &'s Scope<'s, '_>,
@@ -34,6 +34,8 @@ struct Door {
     open: AtomicBool,
 }
 
+impl Location for Door {}
+
 impl Door {
     fn new(slots: usize) -> Self {
         Self { table: leaked(slots), open: AtomicBool::new(false) }
@@ -43,13 +45,13 @@ impl Door {
         self.open.load(Ordering::Relaxed)
     }
 
-    fn pass(&self, key: impl Into<Key>) {
-        self.table.wait_until(key, || self.is_open());
+    fn pass(&self, location: impl Location) {
+        self.table.wait_until(location, || self.is_open());
     }
 
-    fn open(&self, key: impl Into<Key>) {
+    fn open(&self) {
         self.open.store(true, Ordering::Relaxed);
-        self.table.wake_all(key);
+        self.table.wake_everybody();
     }
 
     /// Returns when `count` threads are asleep, and who they are.
@@ -66,7 +68,7 @@ impl Door {
 
 #[test]
 fn nobody_waits() {
-    let table: WaitTable = WaitTable::with_slots(8);
+    let table = WaitTable::with_slots(8);
     let report = table.waiters();
     assert!(report.is_empty());
     assert_eq!(report.busy_slots(), 0);
@@ -85,8 +87,7 @@ fn names_keys_slots_and_times() {
         let (address, ticket) = (of(Key::address(&door)), of(Key::ticket(&door, 7)));
         assert_eq!((ticket.key().location(), ticket.key().ticket_number()), (address.key().location(), Some(7)));
         assert_eq!(address.key().ticket_number(), None);
-        assert_eq!(ticket.slot(), (ticket.key().location() + 7 * 17) % 16, "address + ticket * 17");
-        assert!(address.slot() < 16);
+        assert_eq!(ticket.slot(), (address.slot() + 7 * 17) % 16, "17 slots for each ticket");
         if FULL_REPORTS {
             assert_eq!((address.thread_name(), ticket.thread_name()), (Some("address"), Some("ticket")));
             assert!(address.waited().is_some() && address.thread_id().is_some());
@@ -95,8 +96,7 @@ fn names_keys_slots_and_times() {
                 assert!(line.contains(part), "{line}");
             }
         }
-        door.open(&door);
-        door.table.wake_all(Key::ticket(&door, 7));
+        door.open();
         [address, ticket].map(|waiter| waiter.thread_id())
     });
     assert!(!FULL_REPORTS || numbers[0] != numbers[1]);
@@ -111,7 +111,7 @@ fn a_waiter_that_looks_at_its_condition_is_awake() {
     let (looks, go_on) = (Tally::new(), AtomicBool::new(false));
     thread::scope(|s| {
         s.spawn(|| {
-            table.wait_if(&looks, || {
+            table.wait_if(&go_on, || {
                 looks.add();
                 eventually(|| go_on.load(Ordering::Relaxed));
                 false
@@ -142,7 +142,7 @@ fn the_time_is_that_of_the_whole_wait() {
             // A tick of the coarsest clock there is, that of Windows.
             assert!((LONG..start.elapsed() + Duration::from_millis(20)).contains(&after), "{after:?}");
         }
-        door.open(&door);
+        door.open();
     });
 }
 
@@ -169,7 +169,7 @@ fn the_time_is_not_that_of_an_earlier_wait() {
         // A tick of the coarsest clock there is, that of Windows.
         let most = start.elapsed() + Duration::from_millis(20);
         assert!(waited.is_none_or(|waited| waited <= most), "{waited:?}, but at most {most:?}");
-        door.open(door);
+        door.open();
     });
 }
 
@@ -203,7 +203,7 @@ fn a_lingering_element_is_no_waiter() {
             go_on.send(()).unwrap();
         }
         door.asleep(1);
-        door.open(door);
+        door.open();
         guest.join().unwrap();
     });
 }
@@ -225,7 +225,7 @@ fn in_every_form() {
             let waiter = door.asleep(1)[0];
             assert_eq!(waiter.key(), Key::address(door), "{form:?}");
             assert_eq!(waiter.thread_name(), FULL_REPORTS.then_some("guest"), "{form:?}");
-            door.open(door);
+            door.open();
             guest.join().unwrap();
         });
     }
@@ -256,7 +256,7 @@ fn many_in_one_slot() {
         door.table.dump_waiters(&mut text).unwrap();
         assert_eq!(text.lines().count(), MANY + 1, "{text}");
         assert!(text.ends_with("layby: 100 waiting, 0 slots busy\n"), "{text}");
-        door.open(&door);
+        door.open();
     });
 }
 
@@ -292,7 +292,7 @@ fn a_report_within_a_report() {
         door.asleep(MANY as usize);
         let mut inner = BTreeMap::new();
         let outer = tickets_in_report(door.table, || inner = tickets_in_report(door.table, || {}));
-        door.open(&door);
+        door.open();
         assert_eq!((outer, inner), (once_each(0..MANY), once_each(0..MANY)));
     });
 }
@@ -374,7 +374,7 @@ fn waiters_may_come_faster_than_they_are_shown() {
     const MORE_THAN_A_BATCH: usize = 17;
     counting_backend!(Growing);
     let _watchdog = watchdog();
-    let table: WaitTable<Growing> = WaitTable::with_slots(1);
+    let table: WaitTable<Growing> = WaitTable::with_slots_in(1);
     let open = AtomicBool::new(false);
     thread::scope(|s| {
         let wait = || table.wait_until(&open, || open.load(Ordering::Relaxed));
@@ -483,7 +483,7 @@ fn a_visitor_may_panic() {
         let visit = || door.table.for_each_waiter(|_| panic!("a visitor"));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(visit)).is_err());
         door.asleep(1);
-        door.open(&door);
+        door.open();
     });
 }
 
@@ -512,8 +512,8 @@ fn a_writer_may_fail_once() {
     let table = leaked(1);
     let mut writer = FailsAtFirst(0);
     // Two waiters: the one inside the other.
-    table.wait_if(&1, || {
-        table.wait_if(&2, || {
+    table.wait_if(Key::ticket(table, 1), || {
+        table.wait_if(Key::ticket(table, 2), || {
             assert!(table.dump_waiters(&mut writer).is_err());
             false
         });
@@ -530,7 +530,7 @@ mod on_demand {
     use std::{
         env,
         io::{BufRead, BufReader},
-        process::{Child, Command, Stdio},
+        process::{Child, Stdio},
     };
 
     const HOW: &str = "LAYBY_TEST_REPORT";
@@ -541,18 +541,8 @@ mod on_demand {
 
     /// Runs the named test in a process of its own, where `how` is in the environment.
     fn process(test: &str, how: &str) -> Child {
-        // In emulation the program is started by another one.
-        let runner = env::var("LAYBY_TEST_RUNNER").unwrap_or_default();
-        let this_program = env::args().next().unwrap();
-        let mut words = runner.split_whitespace().chain([this_program.as_str()]);
-        Command::new(words.next().unwrap())
-            .args(words)
-            .args(["--exact", test, "--nocapture"])
-            .env(HOW, how)
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap()
+        let mut process = crate::common::process::running(test, HOW, how);
+        process.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
     }
 
     /// A process that hangs: its `victim` waits forever. Calls `then` when it sleeps.
@@ -616,15 +606,33 @@ mod on_demand {
                 assert_eq!(libc::sigaction(libc::SIGUSR1, std::ptr::null(), &raw mut action), 0);
                 assert_ne!(action.sa_flags & libc::SA_RESTART, 0);
                 libc::close(libc::STDERR_FILENO);
-                assert_eq!(libc::kill(0, -1), -1);
-                libc::raise(libc::SIGUSR1);
             }
-            assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EINVAL));
+            // In one's own handler, or called by a debugger, it must be the same.
+            let by_signal = || {
+                // SAFETY: its handler has been installed.
+                unsafe { libc::raise(libc::SIGUSR1) };
+            };
+            for report in [by_signal, layby::dump_waiters, || layby_dump_waiters_v0_1()] {
+                // SAFETY: there is no such signal, so that the call does nothing but fail.
+                assert_eq!(unsafe { libc::kill(0, -1) }, -1);
+                report();
+                assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EINVAL));
+            }
             return;
         }
         let _watchdog = watchdog();
         let mut child = process("waiters::on_demand::the_interrupted_code_notices_nothing", "signal");
         assert!(child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn faults_still_end_the_process() {
+        let of_faults = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
+        for signal in of_faults.into_iter().chain([libc::SIGKILL, libc::SIGSTOP]) {
+            let error = layby::dump_waiters_on_signal(signal).unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+            assert!(error.to_string().contains("SIG"), "it says why: {error}");
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) enum Call {
     Disturb {
         form: u8,
     },
-    /// Lets all deadlines pass.
+    /// Lets all deadlines pass, and cancels.
     Expire,
 }
 
@@ -64,6 +64,8 @@ const MOST_CALLS: usize = 16;
 pub(crate) enum Patience {
     Forever,
     UntilDeadline,
+    /// Ends when the deadlines pass, too, but by a cancellation.
+    UntilCancelled,
     None,
 }
 
@@ -111,12 +113,13 @@ pub(crate) fn without_call(bytes: &[u8], number: usize) -> Option<Vec<u8>> {
 
 impl Call {
     fn decode(way: u8, what: u8) -> Self {
+        let form = way / 4;
         let patience = match way % 4 {
             0 | 1 => Patience::Forever,
+            2 if form % 4 == 3 => Patience::UntilCancelled,
             2 => Patience::UntilDeadline,
             _ => Patience::None,
         };
-        let form = way / 4;
         let n = 1 + u64::from(what / 16 % 3);
         let line = usize::from(what / 64 % 2);
         match what % 16 {
@@ -138,6 +141,11 @@ impl Call {
 }
 
 impl Patience {
+    /// Whether it ends some day.
+    pub(crate) fn is_limited(self) -> bool {
+        matches!(self, Self::UntilDeadline | Self::UntilCancelled)
+    }
+
     /// For calls that come without a form that does not wait.
     fn but_waits(self) -> Self {
         if self == Self::None { Self::UntilDeadline } else { self }

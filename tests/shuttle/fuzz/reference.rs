@@ -61,7 +61,7 @@ impl State {
             change(&mut next);
             steps.push(next);
         };
-        let is_late = |patience| patience == Patience::UntilDeadline && self.expired;
+        let is_late = |patience: Patience| patience.is_limited() && self.expired;
         let unchanged = |_: &mut Self| {};
         match call {
             Call::Take { line, n, patience } => {

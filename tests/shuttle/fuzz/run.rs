@@ -5,7 +5,7 @@ use super::{
     reference::{Outcome, RESCUER, Reference},
 };
 use layby::{
-    Key, WaitOutcome, WaitTable,
+    Cancel, Key, Limit, Location, WaitOutcome, WaitTable,
     eventcount::EventCount,
     model,
     mutex::{RawFairMutex, RawMutex, Ticket},
@@ -175,6 +175,7 @@ struct World {
     tokens: AtomicUsize,
     /// Nobody waits here for long.
     stranger: AtomicUsize,
+    cancel: Cancel,
 }
 
 fn run_one(bench: &Arc<Bench>) {
@@ -189,6 +190,7 @@ fn run_one(bench: &Arc<Bench>) {
         flags: [AtomicUsize::new(0), AtomicUsize::new(0)],
         tokens: AtomicUsize::new(0),
         stranger: AtomicUsize::new(0),
+        cancel: Cancel::new(),
     }));
     let over = Arc::new(AtomicUsize::new(0));
     let rescuer = {
@@ -277,22 +279,19 @@ impl<'a> Actor<'a> {
         let result = self.result_of(call);
         self.bench.judge(|reference| reference.returns(self.number, result));
         let gave_up = result == 0
-            && matches!(
-                call,
-                Call::Take { patience: Patience::UntilDeadline, .. } | Call::Lock { patience: Patience::UntilDeadline }
-            );
+            && matches!(call, Call::Take { patience, .. } | Call::Lock { patience } if patience.is_limited());
         self.bench.lock().tally.given_up += usize::from(gave_up);
     }
 
     fn result_of(&mut self, call: Call) -> u64 {
-        // The model does not look at its value.
-        let deadline = Instant::now();
-        let World { semaphores, fair, mutex, count, .. } = self.world;
+        let world = self.world;
+        let World { semaphores, fair, mutex, count, .. } = world;
+        let limit = |patience| world.limit(patience);
         match call {
             Call::Take { line: FAIR, patience, .. } => {
                 self.fair_ticket = match patience {
                     Patience::Forever => Some(fair.acquire()),
-                    Patience::UntilDeadline => fair.acquire_deadline(deadline),
+                    Patience::UntilDeadline | Patience::UntilCancelled => fair.acquire_within(limit(patience)).ok(),
                     Patience::None => fair.try_acquire(),
                 };
                 u64::from(self.fair_ticket.is_some())
@@ -302,11 +301,18 @@ impl<'a> Actor<'a> {
                     semaphores[line].take_many(n);
                     true
                 }
-                Patience::UntilDeadline => semaphores[line].take_many_deadline(n, deadline),
+                Patience::UntilDeadline | Patience::UntilCancelled => {
+                    semaphores[line].take_many_within(n, limit(patience)).is_ok()
+                }
                 Patience::None => semaphores[line].try_take_many(n),
             }),
             Call::Post { line: FAIR, .. } => {
-                fair.release(self.fair_ticket.take().expect("only the holder releases"));
+                let ticket = self.fair_ticket.take().expect("only the holder releases");
+                #[allow(unsafe_code)]
+                // SAFETY: the one fair mutex's ticket.
+                unsafe {
+                    fair.release(ticket);
+                }
                 0
             }
             Call::Post { line, n, form } => {
@@ -318,27 +324,33 @@ impl<'a> Actor<'a> {
                 0
             }
             Call::Advance { n } => count.advance_by(n),
-            Call::Await { value, patience: Patience::Forever } => count.wait_at_least(value) + 1,
-            Call::Await { value, .. } => count.wait_at_least_deadline(value, deadline).map_or(0, |seen| seen + 1),
+            Call::Await { value, patience: Patience::Forever } => count.wait_at_least(value).expect("it is open") + 1,
+            Call::Await { value, patience } => {
+                count.wait_at_least_within(value, limit(patience)).map_or(0, |seen| seen + 1)
+            }
             Call::Lock { patience } => {
                 self.holds_lock = match patience {
                     Patience::Forever => {
                         mutex.acquire();
                         true
                     }
-                    Patience::UntilDeadline => mutex.acquire_deadline(deadline),
+                    Patience::UntilDeadline | Patience::UntilCancelled => mutex.acquire_within(limit(patience)).is_ok(),
                     Patience::None => mutex.try_acquire(),
                 };
                 u64::from(self.holds_lock)
             }
             Call::Unlock => {
                 self.holds_lock = false;
-                mutex.release();
+                #[allow(unsafe_code)]
+                // SAFETY: the program unlocks what it has locked.
+                unsafe {
+                    mutex.release();
+                }
                 0
             }
             Call::SetFlag { flag, form } => self.world.set_flag(flag, form),
-            Call::WaitFlag { flag, form, patience } => self.world.wait_for_flag(flag, form, patience, deadline),
-            Call::TakeToken { patience } => self.world.take_token(patience, deadline),
+            Call::WaitFlag { flag, form, patience } => self.world.wait_for_flag(flag, form, patience),
+            Call::TakeToken { patience } => self.world.take_token(patience),
             Call::PutToken => {
                 self.world.tokens.fetch_add(1, Ordering::SeqCst);
                 self.world.table.wake_one(&self.world.tokens);
@@ -347,6 +359,7 @@ impl<'a> Actor<'a> {
             Call::Disturb { form } => self.world.disturb(form),
             Call::Expire => {
                 model::expire_deadlines();
+                self.world.cancel.cancel();
                 0
             }
         }
@@ -356,6 +369,15 @@ impl<'a> Actor<'a> {
 const RELEASE_FAIR: Call = Call::Post { line: FAIR, n: 1, form: 0 };
 
 impl World {
+    fn limit(&self, patience: Patience) -> Limit<'_> {
+        match patience {
+            Patience::Forever | Patience::None => Limit::NONE,
+            // The model does not look at its value.
+            Patience::UntilDeadline => Limit::from(Instant::now()),
+            Patience::UntilCancelled => Limit::from(&self.cancel),
+        }
+    }
+
     fn set_flag(&self, flag: usize, form: u8) -> u64 {
         let location = &self.flags[flag];
         location.store(1, Ordering::SeqCst);
@@ -367,11 +389,15 @@ impl World {
         0
     }
 
-    fn wait_for_flag(&'static self, flag: usize, form: u8, patience: Patience, deadline: Instant) -> u64 {
+    fn wait_for_flag(&'static self, flag: usize, form: u8, patience: Patience) -> u64 {
         let (table, location) = (&self.table, &self.flags[flag]);
         let is_set = || location.load(Ordering::SeqCst) == 1;
-        let forever = patience == Patience::Forever;
+        let (forever, deadline) = (patience == Patience::Forever, Instant::now());
         while !is_set() {
+            if patience == Patience::UntilCancelled {
+                // The thread's own element has no other limit than a deadline.
+                return u64::from(table.wait_until_any_within(&[location.key()], self.limit(patience), is_set).is_ok());
+            }
             match form % 4 {
                 0 if forever => table.wait_until(location, is_set),
                 0 => return u64::from(table.wait_until_deadline(location, deadline, is_set)),
@@ -397,7 +423,7 @@ impl World {
         u64::from(is_set())
     }
 
-    fn take_token(&self, patience: Patience, deadline: Instant) -> u64 {
+    fn take_token(&self, patience: Patience) -> u64 {
         let tokens = &self.tokens;
         let try_take = || tokens.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
         let is_empty = || tokens.load(Ordering::SeqCst) == 0;
@@ -405,8 +431,8 @@ impl World {
             match patience {
                 Patience::None => return 0,
                 Patience::Forever => self.table.wait_if(tokens, is_empty),
-                Patience::UntilDeadline => {
-                    if self.table.wait_if_deadline(tokens, deadline, is_empty) == WaitOutcome::TimedOut {
+                Patience::UntilDeadline | Patience::UntilCancelled => {
+                    if self.table.wait_if_within(tokens, self.limit(patience), is_empty).is_err() {
                         return 0;
                     }
                 }

@@ -3,6 +3,7 @@
 use super::Game;
 use crate::{common::homes::OneSlot, plan::Hardship, plan::Plan, signals, worker::Worker};
 use layby::{
+    Key,
     sema::Semaphore,
     wait_table::{Home, global},
 };
@@ -16,8 +17,8 @@ static HEARD: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn ring() {
     RUNG.fetch_add(1, Ordering::Relaxed);
     BELL.post();
-    global().wake_all(&BELL);
-    OneSlot::table().wake_one(&BELL);
+    global().wake_all(Key::address(&BELL));
+    OneSlot::TABLE.wake_one(Key::address(&BELL));
 }
 
 /// How often it was rung.

@@ -5,7 +5,10 @@ mod kinds;
 mod locks;
 mod order;
 mod permits;
+mod pipes;
+mod shared;
 mod tables;
+mod tasks;
 mod tokens;
 mod turns;
 mod words;
@@ -41,15 +44,18 @@ pub(crate) enum Kind {
     Lock,
     FairLock,
     FairOrder,
+    SharedLock,
     Words,
     Table,
     OwnTable,
+    Tasks,
     Bell,
+    Pipes,
 }
 
 impl Kind {
     /// The more often, the more often it is named.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Permits,
         Self::Permits,
         Self::Permits,
@@ -63,11 +69,15 @@ impl Kind {
         Self::Lock,
         Self::FairLock,
         Self::FairOrder,
+        Self::SharedLock,
         Self::Words,
         Self::Table,
         Self::Table,
         Self::OwnTable,
+        Self::Tasks,
+        Self::Tasks,
         Self::Bell,
+        Self::Pipes,
     ];
 
     /// Makes the game, in the table of `H`.
@@ -85,10 +95,13 @@ impl Kind {
             Self::Lock => Box::new(locks::Locks::<RawMutex<H>>::new(permits as usize)),
             Self::FairLock => Box::new(locks::Locks::<RawFairMutex<H>>::new(permits as usize)),
             Self::FairOrder => Box::new(order::FairOrder::<H>::new()),
+            Self::SharedLock => Box::new(shared::SharedLock::<H>::new()),
             Self::Words => Box::new(words::Words::new()),
             Self::Table => Box::new(tables::Lingering::<H>::new()),
             Self::OwnTable => Box::new(tables::Own::new(plan.slots)),
+            Self::Tasks => Box::new(tasks::Tasks::new(permits as usize, plan.slots)),
             Self::Bell => Box::new(bell::Bell::new(plan)),
+            Self::Pipes => Box::new(pipes::Pipes::new(plan)),
         }
     }
 }

@@ -6,7 +6,11 @@ use crate::{
     common::{Random, assert_at_rest},
     worker::Worker,
 };
-use layby::{mutex::RawFairMutex, sema::Semaphore, wait_table::Home};
+use layby::{
+    mutex::{RawFairMutex, Ticket},
+    sema::Semaphore,
+    wait_table::Home,
+};
 use std::{
     marker::PhantomData,
     sync::atomic::{AtomicU64, Ordering},
@@ -97,7 +101,7 @@ impl<H: Home> Game for FairOrder<H> {
             worker.linger();
             assert_eq!(self.next.load(Ordering::Relaxed), next, "two held the lock at once");
             self.next.store(number + 1, Ordering::Relaxed);
-            self.mutex.release(ticket);
+            release(&self.mutex, ticket);
         }
     }
 
@@ -105,6 +109,12 @@ impl<H: Home> Game for FairOrder<H> {
         assert_eq!(self.mutex.waiters(), 0);
         let elsewhere = self.mutex;
         let ticket = elsewhere.try_acquire().expect("left locked, or abandoned tickets were left in line");
-        elsewhere.release(ticket);
+        release(&elsewhere, ticket);
     }
+}
+
+#[allow(unsafe_code)]
+fn release<H: Home>(mutex: &RawFairMutex<H>, ticket: Ticket) {
+    // SAFETY: called with the mutex whose ticket it is.
+    unsafe { mutex.release(ticket) }
 }

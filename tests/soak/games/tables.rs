@@ -2,7 +2,7 @@
 
 use super::Game;
 use crate::{common::Form, tables::assert_empty, worker::Worker};
-use layby::{Key, WaitTable, sys::Backend, wait_table::Home};
+use layby::{Key, Location, WaitTable, sys::Backend, wait_table::Home};
 use std::{
     cell::Cell,
     marker::PhantomData,
@@ -19,6 +19,8 @@ struct Flag {
     /// A location on which nobody is woken on purpose.
     stranger: u8,
 }
+
+impl Location for Flag {}
 
 impl Flag {
     fn is_free(&self) -> bool {
@@ -45,16 +47,16 @@ impl Flag {
                 0 => {
                     let panics = || if is_turn() { resume_unwind(Box::new(())) } else { self.is_free() };
                     // Whether it came to that depends on the form.
-                    let _ = catch_unwind(AssertUnwindSafe(|| wait(worker, self.into(), soon, &panics)));
+                    let _ = catch_unwind(AssertUnwindSafe(|| wait(worker, self.key(), soon, &panics)));
                 }
-                1 => wait(worker, self.into(), soon, &|| {
+                1 => wait(worker, self.key(), soon, &|| {
                     if is_turn() {
-                        table.wait_until_timeout(&self.stranger, soon, || self.is_free());
+                        let _ = table.wait_until_timeout(Key::address(&self.stranger), soon, || self.is_free());
                     }
                     self.is_free()
                 }),
                 2 => wait(worker, Key::address(&self.stranger), soon, &|| true),
-                _ => wait(worker, self.into(), soon, &|| self.is_free()),
+                _ => wait(worker, self.key(), soon, &|| self.is_free()),
             }
         }
         assert!(!self.held.swap(true, Ordering::Relaxed), "two held the lock at once");
@@ -95,10 +97,10 @@ impl<H: Home> Lingering<H> {
 
 impl<H: Home> Game for Lingering<H> {
     fn play(&self, worker: &mut Worker<'_>) {
-        self.flag.play(worker, H::table(), |worker, key, soon, holds| {
+        self.flag.play(worker, H::TABLE, |worker, key, soon, holds| {
             if worker.random.one_in(32) {
                 // Armed, and not waited: its element stays on the chain.
-                drop(H::table().arm(key));
+                drop(H::TABLE.arm(key));
             }
             // This one does not look at the condition, and nobody wakes the stranger.
             let may_wait_for_ever = key != Key::address(&self.flag.stranger);
@@ -106,7 +108,7 @@ impl<H: Home> Game for Lingering<H> {
                 Form::Location if !may_wait_for_ever => Form::LocationDeadline,
                 form => form,
             };
-            worker.at(|| form.wait(H::table(), key, soon, holds));
+            worker.at(|| form.wait(H::TABLE, key, soon, holds));
         });
     }
 

@@ -20,7 +20,7 @@ impl<H: Home> Tokens<H> {
     }
 
     fn try_take(&self) -> bool {
-        self.free.try_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(1)).is_ok()
+        self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(1)).is_ok()
     }
 
     fn take(&self, worker: &mut Worker<'_>) -> bool {
@@ -39,7 +39,7 @@ impl<H: Home> Tokens<H> {
                         worker.at(|| prepared.commit());
                     } else {
                         let deadline = Instant::now() + worker.soon();
-                        worker.at(|| prepared.commit_deadline(deadline));
+                        let _ = worker.at(|| prepared.commit_deadline(deadline));
                     }
                 }
             }

@@ -34,7 +34,7 @@ macro_rules! words {
                     worker.at(|| wait(self, WAITED_FOR.into()));
                 } else if !locked {
                     let deadline = Instant::now() + worker.soon();
-                    worker.at(|| wait_deadline(self, WAITED_FOR.into(), deadline));
+                    let _ = worker.at(|| wait_deadline(self, WAITED_FOR.into(), deadline));
                 }
                 locked
             }

@@ -1,0 +1,129 @@
+//! Tasks in a semaphore's line: take against post, drop against post, and a line of threads and tasks. What they share with
+//! threads is in `ticket_queue.rs`, and what all tasks share is in `task.rs`.
+
+use crate::bell::{Bell, block_on, poll, poll_once};
+use crate::explore::explore_roles;
+use layby::sema::{Pool, Semaphore};
+use std::pin::pin;
+
+type Post = fn(&Semaphore);
+
+const POSTS: [Post; 3] = [Semaphore::post, Semaphore::post_conservatively, |semaphore| semaphore.post_many(1)];
+
+fn explore<const N: usize>(preemptions: usize, roles: [fn(&Semaphore); N], at_rest: fn(&Semaphore)) {
+    explore_roles(preemptions, || Semaphore::new(0), roles, at_rest);
+}
+
+fn take(semaphore: &Semaphore) {
+    block_on(pin!(semaphore.take_async()), &Bell::new());
+}
+
+fn take_two(semaphore: &Semaphore) {
+    block_on(pin!(semaphore.take_many_async(2)), &Bell::new());
+}
+
+/// Polls once, and drops the future; with the permit, if it got one.
+fn give_up(semaphore: &Semaphore) {
+    poll_once(pin!(semaphore.acquire_async()));
+}
+
+fn is_empty(semaphore: &Semaphore) {
+    assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
+}
+
+/// As [`is_empty`], with a permit; and it can be taken, so that no abandoned ticket is before it.
+fn has_one(semaphore: &Semaphore) {
+    assert_eq!((semaphore.available(), semaphore.waiters()), (1, 0));
+    assert!(semaphore.try_take());
+}
+
+/// T1 and T2, for a task.
+#[test]
+fn a_task_takes_against_post() {
+    for post in POSTS {
+        explore(3, [take, post], is_empty);
+    }
+}
+
+#[test]
+fn a_task_takes_two_against_two_posts() {
+    explore(
+        2,
+        [take_two, |semaphore| {
+            semaphore.post();
+            semaphore.post_conservatively();
+        }],
+        is_empty,
+    );
+}
+
+/// H3: granted or not, the permit stays.
+#[test]
+fn a_future_is_dropped_against_post() {
+    for post in POSTS {
+        explore(2, [give_up, post], has_one);
+    }
+}
+
+#[test]
+fn a_thread_and_a_task_in_one_line() {
+    explore(1, [take, Semaphore::take, |semaphore| semaphore.post_many(2)], is_empty);
+}
+
+#[test]
+fn a_thread_and_a_task_in_one_line_against_conservative_posts() {
+    explore(
+        1,
+        [take, Semaphore::take, |semaphore| {
+            semaphore.post_conservatively();
+            semaphore.post_conservatively();
+        }],
+        is_empty,
+    );
+}
+
+/// Two tasks of one thread; the first leaves, with what it was given. The second must get the one permit: from the post, from the
+/// first, or from the marker that the first has left (W).
+fn take_behind_one_that_leaves(semaphore: &Semaphore) {
+    let mut first = Box::pin(semaphore.acquire_async());
+    poll_once(first.as_mut());
+    let (mut second, bell) = (pin!(semaphore.take_async()), Bell::new());
+    if poll(second.as_mut(), &bell).is_pending() {
+        drop(first);
+        bell.wait();
+        block_on(second, &bell);
+    }
+}
+
+#[test]
+fn a_granted_future_is_dropped_before_another() {
+    for post in [Semaphore::post, Semaphore::post_conservatively] {
+        explore(1, [take_behind_one_that_leaves, post], is_empty);
+    }
+}
+
+/// The one that leaves is a thread's, the one behind it is a task's, and the other way round.
+#[test]
+fn one_leaves_among_threads_and_tasks() {
+    explore(1, [take, give_up, Semaphore::post], is_empty);
+    explore(1, [Semaphore::take, give_up, Semaphore::post_conservatively], is_empty);
+}
+
+/// All are told, and all permits come back.
+#[test]
+fn a_pool_closes_against_those_who_wait() {
+    fn held() -> Pool {
+        let pool = Pool::new(1);
+        pool.acquire().unwrap().forget();
+        pool
+    }
+    fn wait(pool: &Pool) {
+        assert!(pool.acquire().is_err());
+    }
+    fn wait_as_task(pool: &Pool) {
+        assert!(block_on(pin!(pool.acquire_async()), &Bell::new()).is_err());
+    }
+    for wait in [wait, wait_as_task] {
+        explore_roles(2, held, [wait, |pool| _ = pool.close()], |pool| assert_eq!(pool.waiters(), 0));
+    }
+}
