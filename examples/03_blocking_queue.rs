@@ -3,7 +3,7 @@
 //!
 //! `cargo run --example 03_blocking_queue`
 
-use layby::{location_wake_all, wait_until};
+use layby::{Key, location_wake_all, wait_until};
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard},
@@ -37,31 +37,31 @@ impl<T> BlockingQueue<T> {
     fn push(&self, item: T) {
         let mut item = Some(item);
         // The condition does the work: it may lock, and it leaves nothing behind when it fails.
-        wait_until(&self.not_full, || {
+        wait_until(Key::address(&self.not_full), || {
             let mut state = self.state();
             if state.items.len() < self.capacity {
                 state.items.extend(item.take());
             }
             item.is_none()
         });
-        location_wake_all(&self.not_empty);
+        location_wake_all(Key::address(&self.not_empty));
     }
 
     /// Waits for an item; `None` when the queue is closed and empty.
     fn pop(&self) -> Option<T> {
         let mut item = None;
-        wait_until(&self.not_empty, || {
+        wait_until(Key::address(&self.not_empty), || {
             let mut state = self.state();
             item = state.items.pop_front();
             item.is_some() || state.closed
         });
-        location_wake_all(&self.not_full);
+        location_wake_all(Key::address(&self.not_full));
         item
     }
 
     fn close(&self) {
         self.state().closed = true;
-        location_wake_all(&self.not_empty);
+        location_wake_all(Key::address(&self.not_empty));
     }
 }
 
