@@ -87,15 +87,28 @@ fn hashing(criterion: &mut Criterion) {
 
     let mut wakes = criterion.benchmark_group("the library's own wake, nobody waiting");
     wakes.bench_function("location_wake_all_seqcst, address", |b| {
-        alone(b, || layby::location_wake_all_seqcst(black_box(&words.0[0])));
+        alone(b, || layby::location_wake_all_seqcst(layby::Key::address(black_box(&words.0[0]))));
     });
     wakes.bench_function("location_wake_all_seqcst, ticket", |b| {
         alone(b, || layby::location_wake_all_seqcst(layby::Key::ticket(black_box(&words.0[0]), black_box(5))));
     });
     wakes.bench_function("location_wake_all, address", |b| {
-        alone(b, || layby::location_wake_all(black_box(&words.0[0])));
+        alone(b, || layby::location_wake_all(layby::Key::address(black_box(&words.0[0]))));
     });
     wakes.finish();
+
+    // With the paper's cache; `arm` of one address finds its element where it is, of two it moves it.
+    let mut arms = criterion.benchmark_group("the library's own arm");
+    for distinct in [1_usize, 2] {
+        let mut each = 0_usize;
+        arms.bench_function(format!("arm, {distinct} addresses in turn"), |b| {
+            alone(b, || {
+                each = each.wrapping_add(1);
+                drop(layby::arm(layby::Key::address(black_box(&words.0[each % distinct]))));
+            });
+        });
+    }
+    arms.finish();
 }
 
 criterion_group!(benches, hashing);

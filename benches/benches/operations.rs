@@ -128,12 +128,14 @@ fn between_threads(criterion: &mut Criterion) {
         criterion,
         "three-stage pipeline, an item",
         &[
-            ("layby EventCounts, batch 1", pipeline::eventcounts::<1>),
-            ("crossbeam-channel, batch 1", pipeline::crossbeam::<1>),
-            ("std mpsc, batch 1", pipeline::std_mpsc::<1>),
-            ("layby EventCounts, batch 16", pipeline::eventcounts::<16>),
-            ("crossbeam-channel, batch 16", pipeline::crossbeam::<16>),
-            ("std mpsc, batch 16", pipeline::std_mpsc::<16>),
+            ("layby pipeline, batch 1", pipeline::layby_three::<1>),
+            ("layby EventCounts, batch 1", pipeline::eventcounts_three::<1>),
+            ("crossbeam-channel, batch 1", pipeline::crossbeam_three::<1>),
+            ("std mpsc, batch 1", pipeline::std_mpsc_three::<1>),
+            ("layby pipeline, batch 16", pipeline::layby_three::<16>),
+            ("layby EventCounts, batch 16", pipeline::eventcounts_three::<16>),
+            ("crossbeam-channel, batch 16", pipeline::crossbeam_three::<16>),
+            ("std mpsc, batch 16", pipeline::std_mpsc_three::<16>),
         ],
     );
 }

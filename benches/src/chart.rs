@@ -1,9 +1,10 @@
-//! Line charts in panels, both axes logarithmic, as SVG and PNG.
+//! Line charts in panels, both axes logarithmic, as SVG and, with the feature `png`, PNG.
 //!
-//! Made to be read without colour: every line has its own marker and dashes, and its name stands at its end.
+//! Made to be read without colour: every line has its own marker and dashes, and its name stands at its end, moved so that no
+//! two overlap. That is most of this file. plotters would draw the axes; names that make room for each other, and lines with
+//! dashes and markers of their own, would have to be written on top of it all the same.
 
 use crate::table::short;
-use resvg::{tiny_skia, usvg};
 use std::fmt::Write as _;
 
 const PANEL_WIDTH: f64 = 780.0;
@@ -17,6 +18,7 @@ const BOTTOM: f64 = 560.0;
 /// Between the names of two lines.
 const NAME_SPACING: f64 = 24.0;
 /// How many times larger the PNG is.
+#[cfg(feature = "png")]
 const PNG_SCALE: f32 = 2.0;
 
 /// Okabe and Ito's colours, which the colour-blind can tell apart too.
@@ -70,8 +72,19 @@ impl Chart {
     }
 }
 
+/// A figure as the files to write: `name.svg`, and with the feature `png` also `name.png`.
+pub fn files(name: &str, svg: String) -> Result<Vec<(String, Vec<u8>)>, String> {
+    Ok(vec![
+        #[cfg(feature = "png")]
+        (format!("{name}.png"), png(&svg)?),
+        (format!("{name}.svg"), svg.into_bytes()),
+    ])
+}
+
 /// An SVG as a PNG, with a font brought along, since a machine may have none.
-pub fn png(svg: &str) -> Result<Vec<u8>, String> {
+#[cfg(feature = "png")]
+fn png(svg: &str) -> Result<Vec<u8>, String> {
+    use resvg::{tiny_skia, usvg};
     let mut options = usvg::Options::default();
     options.fontdb_mut().load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
     let tree = usvg::Tree::from_str(svg, &options).map_err(|error| error.to_string())?;

@@ -22,7 +22,7 @@ impl Counter for EventCount {
     }
 
     fn wait_at_least(&self, value: u64) {
-        Self::wait_at_least(self, value);
+        Self::wait_at_least(self, value).expect("nobody closes it");
     }
 }
 

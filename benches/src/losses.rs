@@ -199,12 +199,13 @@ mod tests {
     use crate::conclusions;
     use crate::contender::registry::by_name;
     use crate::machine::Machine;
-    use crate::semabench::trial::Wait;
+    use crate::semabench::record::Section;
+    use crate::semabench::trial::{Counted, Wait};
 
     /// (contender, T, operations, p99.9 in ns)
     fn record(cells: &[(&str, usize, u64, u64)]) -> Record {
         let machine = Machine { cpus: 2, ..Machine::here(String::new()) };
-        let mut record = Record { machine, interval_seconds: 1.0, runs: Vec::new() };
+        let mut record = Record { machine, interval_seconds: 1.0, section: Section::default(), runs: Vec::new() };
         for &(name, threads, operations, p999) in cells {
             let outcome = Outcome {
                 seconds: 1.0,
@@ -212,10 +213,12 @@ mod tests {
                 // The same for each operation.
                 cpu_seconds: operations as f64 / 1e6,
                 voluntary_switches: 0,
+                involuntary_switches: 0,
+                counted: Counted::default(),
                 wait: Wait { p999, ..Wait::default() },
                 standstill_ns: 0,
             };
-            record.add(by_name(name), threads, outcome);
+            record.add(by_name(name), threads, 0, outcome);
         }
         record
     }

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Usage {
     pub cpu: Duration,
     pub voluntary_switches: u64,
+    /// Another thread took the CPU, or got it by a yield.
+    pub involuntary_switches: u64,
 }
 
 impl Usage {
@@ -14,6 +16,7 @@ impl Usage {
         Self {
             cpu: self.cpu.saturating_sub(start.cpu),
             voluntary_switches: self.voluntary_switches.saturating_sub(start.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(start.involuntary_switches),
         }
     }
 }
@@ -38,7 +41,11 @@ fn usage_of(whose: libc::c_int) -> Usage {
     let result = unsafe { libc::getrusage(whose, &raw mut usage) };
     assert_eq!(result, 0, "getrusage failed");
     let time = |t: libc::timeval| Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64);
-    Usage { cpu: time(usage.ru_utime) + time(usage.ru_stime), voluntary_switches: usage.ru_nvcsw as u64 }
+    Usage {
+        cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+    }
 }
 
 /// Elsewhere nothing is known, and the tables show zeroes.
@@ -69,9 +76,14 @@ pub fn thread_cpu_time() -> Duration {
     START.elapsed()
 }
 
+/// Of all threads of this process but the calling one.
+pub fn usage_of_others() -> Usage {
+    process_usage().since(thread_usage())
+}
+
 /// How often threads of this process other than the calling one have gone to sleep.
 pub fn sleeps_of_others() -> u64 {
-    process_usage().voluntary_switches - thread_usage().voluntary_switches
+    usage_of_others().voluntary_switches
 }
 
 /// The operating system's number of the calling thread.

@@ -48,7 +48,7 @@ pub fn uncontended<S: PostTake>(n: u64) -> Duration {
 
 /// The same of what has no permits, a mutex.
 pub fn uncontended_exclusion<E: Exclusion>(n: u64) -> Duration {
-    let exclusion = Aligned(E::new());
+    let exclusion = Aligned(E::with_permits(1));
     let exclusion = black_box(&exclusion);
     repeat_alone(n, || exclusion.0.exclusively(|| ()))
 }

@@ -3,24 +3,68 @@
 use super::measure::{Bound, Effort, Finding, ratios, with_free_cpus};
 use crate::contender::registry::{Contender, Waits, by_name};
 use crate::os;
+use crate::semabench::hold::Hold;
 use crate::semabench::trial::{Outcome, Pinning, Trial};
 use std::sync::atomic::AtomicBool;
 
 const THREADS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Throughput of each in each round, taking turns.
-fn throughputs(contenders: &[&Contender], threads: usize, effort: Effort) -> Vec<Vec<f64>> {
-    let never = AtomicBool::new(false);
-    let trial = Trial { threads, interval: effort.slice, pinning: Pinning::None, interrupted: &never };
-    let mut throughputs = vec![Vec::with_capacity(effort.rounds); contenders.len()];
-    for round in 0..effort.rounds {
-        for turn in 0..contenders.len() {
-            let index = (turn + round) % contenders.len();
-            let outcome = (contenders[index].run)(&trial);
-            throughputs[index].push(outcome.as_ref().map_or(f64::NAN, Outcome::per_second));
-        }
+/// What threads contend for.
+#[derive(Clone, Copy)]
+pub(super) struct Section {
+    pub(super) threads: usize,
+    pub(super) permits: u32,
+    pub(super) hold: Hold,
+}
+
+impl Section {
+    /// One permit, for one step of a generator.
+    pub(super) fn of_the_paper(threads: usize) -> Self {
+        Self { threads, permits: 1, hold: Hold::OneStep }
     }
-    throughputs
+}
+
+/// One of ours and its peers, in trials by turns.
+pub(super) struct Field {
+    contenders: Vec<&'static Contender>,
+    /// Of each of them, one in each round.
+    outcomes: Vec<Vec<Outcome>>,
+}
+
+impl Field {
+    pub(super) fn measure(ours: &str, peers: &[&str], section: Section, effort: Effort) -> Self {
+        let Section { threads, permits, hold } = section;
+        let mut contenders = vec![by_name(ours)];
+        let sleeps_or_fits = |peer: &&Contender| peer.waits == Waits::Sleeping || threads <= os::cpus();
+        contenders.extend(peers.iter().map(|&peer| by_name(peer)).filter(sleeps_or_fits));
+        let never = AtomicBool::new(false);
+        let trial =
+            Trial { threads, interval: effort.slice, pinning: Pinning::None, permits, hold, interrupted: &never };
+        let mut outcomes = vec![Vec::with_capacity(effort.rounds); contenders.len()];
+        for round in 0..effort.rounds {
+            for turn in 0..contenders.len() {
+                let index = (turn + round) % contenders.len();
+                outcomes[index].push((contenders[index].run)(&trial).expect("nobody interrupts it"));
+            }
+        }
+        Self { contenders, outcomes }
+    }
+
+    /// Ours against each peer by one figure; `bound` is asked for each peer, with its outcomes.
+    pub(super) fn compare(
+        &self,
+        what: &str,
+        figure: fn(&Outcome) -> f64,
+        bound: impl Fn(&Contender, &[Outcome]) -> Bound,
+    ) -> Vec<Finding> {
+        let of = |outcomes: &[Outcome]| outcomes.iter().map(figure).collect::<Vec<_>>();
+        let ours = of(&self.outcomes[0]);
+        let peers = self.contenders.iter().zip(&self.outcomes).skip(1);
+        let finding = |(peer, outcomes): (&&'static Contender, &Vec<Outcome>)| {
+            Finding::new(what, peer.name, bound(peer, outcomes), ratios(&ours, &of(outcomes)))
+        };
+        peers.map(finding).collect()
+    }
 }
 
 /// One of ours against peers, at every T. `bound` is asked for each peer and T.
@@ -31,17 +75,9 @@ fn class(
     effort: Effort,
     bound: impl Fn(&Contender, usize) -> Bound,
 ) -> Vec<Finding> {
-    let effort = effort.of_trials();
     let at = |threads: usize| {
-        let mut field = vec![by_name(ours)];
-        let sleeps_or_fits = |peer: &&Contender| peer.waits == Waits::Sleeping || threads <= os::cpus();
-        field.extend(peers.iter().map(|&peer| by_name(peer)).filter(sleeps_or_fits));
-        let throughputs = throughputs(&field, threads, effort);
-        let finding = |(peer, theirs): (&&Contender, &Vec<f64>)| {
-            let what = format!("{what}, T = {threads}");
-            Finding::new(what, peer.name, bound(peer, threads), ratios(&throughputs[0], theirs))
-        };
-        field.iter().zip(&throughputs).skip(1).map(finding).collect()
+        let field = Field::measure(ours, peers, Section::of_the_paper(threads), effort.of_trials());
+        field.compare(&format!("{what}, T = {threads}"), Outcome::per_second, |peer, _| bound(peer, threads))
     };
     THREADS.into_iter().flat_map(|threads| with_free_cpus(|| at(threads))).collect()
 }

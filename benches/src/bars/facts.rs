@@ -4,6 +4,7 @@ use super::measure::{Bound, Effort, Finding};
 use layby::WaitTable;
 use layby::eventcount::{EventCount, Sequencer};
 use layby::mutex::{FairMutex, Mutex};
+use layby::rwlock::RwLock;
 use layby::sema::Semaphore;
 use layby::wait_table::Slots;
 
@@ -20,11 +21,7 @@ pub fn sizes(_: Effort) -> Vec<Finding> {
         fact("size of Sequencer", "bytes", 8.0, size_of::<Sequencer>()),
         fact("size of Mutex<()>", "bytes", 8.0, size_of::<Mutex<()>>()),
         fact("size of FairMutex<()>", "bytes", 16.0, size_of::<FairMutex<()>>()),
-        fact(
-            "global table, static",
-            "KiB",
-            32.0,
-            size_of::<Slots<{ WaitTable::<layby::sys::Native>::DEFAULT_SLOTS }>>() / KIB,
-        ),
+        fact("size of RwLock<()>", "bytes", 16.0, size_of::<RwLock<()>>()),
+        fact("global table, static", "KiB", 32.0, size_of::<Slots<{ WaitTable::DEFAULT_SLOTS }>>() / KIB),
     ]
 }

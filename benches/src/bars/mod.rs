@@ -2,11 +2,17 @@
 //!
 //! A new bar is a function that returns [`Finding`]s and a row of [`GROUPS`].
 
+pub mod any;
+pub mod broadcast;
+pub mod busy;
 pub mod contention;
 pub mod events;
 pub mod facts;
+pub mod held;
 pub mod measure;
+pub mod rwlock;
 pub mod semaphore;
+pub mod strangers;
 pub mod wake;
 
 use crate::machine::Machine;
@@ -29,16 +35,34 @@ const fn group(name: &'static str, measure: fn(Effort) -> Vec<Finding>, about: &
 
 pub const GROUPS: &[Group] = &[
     group("wake", wake::nobody_waiting, "location_wake_all with nobody waiting: unpark_all, notify"),
+    group("any", any::of_several, "wait_until_any of 1 to 17 locations without sleeping: 80 ns each, event-listener"),
     group("uncontended", semaphore::no_contention, "take + post by one thread: two fetch_adds, peers"),
     group("mutex", semaphore::lock_and_unlock, "lock + unlock by one thread: parking_lot, std"),
     group("ping-pong", semaphore::hand_over, "hand-over between two threads: glibc, raw futex"),
     Group { on_one_cpu: true, ..group("pinned-ping-pong", semaphore::hand_over_pinned, "the same on one CPU") },
     group("thousand", semaphore::before_a_thousand, "one post with 1,000 threads waiting"),
+    group("strangers", strangers::beside_sleepers, "a hot lock beside 100 threads asleep: the same alone"),
+    group("broadcast", broadcast::to_two_hundred, "one wakes 200 that sleep on one address: raw futex, std's condvar"),
     group("fifo", contention::fifo, "semabench's FIFO class, T = 1 to 64: FIFO peers"),
     group("barging", contention::barging, "semabench's barging class, T = 1 to 64: mutexes, glibc"),
     group("fair-mutex", contention::fair_mutex, "FairMutex, T = 1 to 64: parking_lot with unlock_fair"),
+    group("busy-fifo", busy::fifo, "the FIFO class beside a program for each CPU, T = 2 to 64: FIFO peers"),
+    group(
+        "busier",
+        busy::fifo_beside_others,
+        "the same beside one, twice as many, and one that sleeps half of the time",
+    ),
+    group("busy-barging", busy::barging, "mutexes beside a program for each CPU, T = 2 to 64: parking_lot, std"),
+    group("pools", busy::pools, "several permits, held for nothing to 20 us, or asleep: tokio"),
+    group("held", held::for_a_while, "Mutex held for 0 to 100 us, T = 2 to 64: the better of std and parking_lot"),
+    group(
+        "rwlock",
+        rwlock::no_contention,
+        "RwLock, read + unlock and write + unlock by one thread: two fetch_adds, peers",
+    ),
+    group("rwlock-mixed", rwlock::mixed, "RwLock, 0 to 50 % writes, T = 2 to 32: parking_lot, std, tokio"),
     group("eventcount", events::targeted_wake, "advance with 1,000 values awaited: condvar broadcast"),
-    group("pipeline", events::pipeline, "three stages of EventCounts: crossbeam-channel, std mpsc"),
+    group("pipeline", events::pipeline, "two and three threads over one ring: disruptor, channels"),
     group("size", facts::sizes, "bytes of each type, and of the global table"),
 ];
 

@@ -3,6 +3,7 @@
 use clap::Parser;
 use layby_bench::bars::measure::{Effort, Finding, Verdict};
 use layby_bench::bars::{GROUPS, Group, Record, table};
+use layby_bench::beside;
 use layby_bench::machine::Machine;
 use layby_bench::os;
 use layby_bench::quiet::{self, Watch};
@@ -44,6 +45,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    beside::become_one_if_asked();
     let arguments = Arguments::parse();
     if arguments.list {
         let mut table = Table::new(["group", "what it measures"]);

@@ -68,12 +68,11 @@ fn draw(arguments: &Arguments) -> Result<(), String> {
     println!("tables of all sizes; counts for each hand-over\n\n{}", tables.table());
     let machine = Machine::here(String::new());
     let svg = coherence::chart(&rounds, kind, &machine.commit).svg();
-    let files = [
-        ("coherence.csv", rounds.csv().into_bytes()),
-        ("coherence-tables.csv", tables.csv().into_bytes()),
-        ("coherence.png", chart::png(&svg)?),
-        ("coherence.svg", svg.into_bytes()),
+    let mut files = vec![
+        ("coherence.csv".to_string(), rounds.csv().into_bytes()),
+        ("coherence-tables.csv".to_string(), tables.csv().into_bytes()),
     ];
+    files.extend(chart::files("coherence", svg)?);
     for (name, content) in files {
         let path = output.join(name);
         std::fs::write(&path, content).map_err(|error| format!("cannot write {}: {error}", path.display()))?;

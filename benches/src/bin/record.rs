@@ -52,7 +52,7 @@ fn record(root: &Path, name: &str) -> Result<(), String> {
     }
     std::fs::create_dir_all(&staging).map_err(io)?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--release", "-p", "layby-bench", "--bins"]);
+    cargo.args(["build", "--release", "-p", "layby-bench", "--features", "png", "--bins"]);
     stage("build", &mut cargo, root, &[0])?;
     stage("semabench", program("semabench")?.args(["--record", "--output", STAGING]), root, &[0])?;
     // 1 is a bar that falls short: that is recorded as well.

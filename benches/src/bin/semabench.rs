@@ -1,12 +1,13 @@
 //! The paper's benchmark with every peer in it. See `--help`.
 
 use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
+use layby_bench::beside::{self, Strangers};
 use layby_bench::chart;
 use layby_bench::machine::Machine;
 use layby_bench::quiet::{self, Watch};
 use layby_bench::semabench::arguments::{self, Arguments, Plan};
 use layby_bench::semabench::progress::Progress;
-use layby_bench::semabench::record::Record;
+use layby_bench::semabench::record::{Record, Section};
 use layby_bench::semabench::trial::Trial;
 use layby_bench::semabench::{figure, report};
 use std::path::Path;
@@ -19,6 +20,7 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 const ENDED_BY_CTRL_C: u8 = 130;
 
 fn main() -> ExitCode {
+    beside::become_one_if_asked();
     let arguments = Arguments::parse();
     if arguments.list {
         print!("{}", arguments::list());
@@ -50,7 +52,10 @@ fn main() -> ExitCode {
         eprintln!("interrupted before the first run was over: nothing to show");
         return ExitCode::from(ENDED_BY_CTRL_C);
     }
-    println!("{}", report::throughput(&record));
+    println!("{}", report::for_a_terminal(&record));
+    if layby::counters::ENABLED {
+        println!("Events an operation:\n\n{}", report::events(&record));
+    }
     if watch.is_some() && INTERRUPTED.load(Ordering::Relaxed) {
         eprintln!("interrupted: nothing is recorded");
         return ExitCode::from(ENDED_BY_CTRL_C);
@@ -63,8 +68,8 @@ fn main() -> ExitCode {
         eprintln!("error: {complaint}");
         return ExitCode::FAILURE;
     }
-    println!("Figure, all tables and the raw record: {}", arguments.output.join("semabench.png").display());
-    println!("also semabench.svg, semabench.md (fairness, waits, context switches, CPU time), .csv, .json, runs.csv");
+    println!("Figure, all tables and the raw record: {}", arguments.output.join("semabench.svg").display());
+    println!("also semabench.md (fairness, waits, context switches, CPU time), .csv, .json, runs.csv");
     if INTERRUPTED.load(Ordering::Relaxed) {
         println!("Interrupted: {} of {} runs were measured.", record.runs.len(), plan.trials());
         return ExitCode::from(ENDED_BY_CTRL_C);
@@ -77,7 +82,9 @@ fn measure(plan: &Plan) -> Record {
     let command: Vec<_> = std::iter::once("cargo semabench".to_string()).chain(std::env::args().skip(1)).collect();
     let machine = Machine::here(command.join(" "));
     println!("{}", machine.describe());
-    let mut record = Record { machine, interval_seconds: plan.interval.as_secs_f64(), runs: Vec::new() };
+    let section = Section { permits: plan.permits, hold: plan.hold, strangers: plan.strangers };
+    let mut record = Record { machine, interval_seconds: plan.interval.as_secs_f64(), section, runs: Vec::new() };
+    plan.hold.prepare();
     eprintln!(
         "{} contenders, T = {:?}, {} runs of {:.0} ms of each; Ctrl-C stops and keeps what was measured\n",
         plan.contenders.len(),
@@ -87,12 +94,16 @@ fn measure(plan: &Plan) -> Record {
     );
     let mut progress = Progress::start(plan);
     'all: for round in 1..=plan.runs {
-        for (threads, contender) in plan.cells() {
-            progress.running(contender.name, threads, round);
-            let trial = Trial { threads, interval: plan.interval, pinning: plan.pinning, interrupted: &INTERRUPTED };
-            let Some(outcome) = (contender.run)(&trial) else { break 'all };
-            record.add(contender, threads, outcome);
-            progress.ran(&record);
+        for &beside in &plan.beside {
+            let _strangers = Strangers::start(beside, plan.strangers);
+            for (threads, contender) in plan.cells() {
+                progress.running(contender.name, threads, round);
+                let &Plan { interval, pinning, permits, hold, .. } = plan;
+                let trial = Trial { threads, interval, pinning, permits, hold, interrupted: &INTERRUPTED };
+                let Some(outcome) = (contender.run)(&trial) else { break 'all };
+                record.add(contender, threads, beside, outcome);
+                progress.ran(&record);
+            }
         }
     }
     progress.finish();
@@ -102,14 +113,13 @@ fn measure(plan: &Plan) -> Record {
 fn write_all(record: &Record, directory: &Path) -> Result<(), String> {
     let svg = figure::svg(record);
     let json = serde_json::to_string(record).map_err(|error| error.to_string())?;
-    let files = [
-        ("semabench.json", json.into_bytes()),
-        ("semabench.csv", report::csv(record).into_bytes()),
-        ("runs.csv", report::runs_csv(record).into_bytes()),
-        ("semabench.md", report::markdown(record).into_bytes()),
-        ("semabench.png", chart::png(&svg)?),
-        ("semabench.svg", svg.into_bytes()),
+    let mut files = vec![
+        ("semabench.json".to_string(), json.into_bytes()),
+        ("semabench.csv".to_string(), report::csv(record).into_bytes()),
+        ("runs.csv".to_string(), report::runs_csv(record).into_bytes()),
+        ("semabench.md".to_string(), report::markdown(record).into_bytes()),
     ];
+    files.extend(chart::files("semabench", svg)?);
     for (name, content) in files {
         let path = directory.join(name);
         std::fs::write(&path, content).map_err(|error| format!("cannot write {}: {error}", path.display()))?;

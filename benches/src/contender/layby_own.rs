@@ -29,16 +29,16 @@ macro_rules! home_on {
         impl Home for $name {
             type Backend = $backend;
 
-            #[inline(always)]
-            fn table() -> &'static WaitTable<$backend> {
-                static SLOTS: Slots<{ WaitTable::<$backend>::DEFAULT_SLOTS }> = Slots::new();
+            const TABLE: &'static WaitTable<$backend> = {
+                static SLOTS: Slots<{ WaitTable::DEFAULT_SLOTS }, $backend> = Slots::new();
                 static TABLE: WaitTable<$backend> = WaitTable::from_slots(&SLOTS);
                 &TABLE
-            }
+            };
         }
     };
 }
 
 home_on!(Apart, Native);
+home_on!(Crowded, Native);
 home_on!(OnPark, Park);
 home_on!(OnSpin, Spin);

@@ -7,7 +7,9 @@ use parking_lot::lock_api::RawMutex;
 pub struct StdMutex(std::sync::Mutex<()>);
 
 impl Exclusion for StdMutex {
-    fn new() -> Self {
+    const COUNTS: bool = false;
+
+    fn with_permits(_: u32) -> Self {
         Self(std::sync::Mutex::new(()))
     }
 
@@ -22,7 +24,9 @@ impl Exclusion for StdMutex {
 pub struct Raw<M>(M);
 
 impl<M: RawMutex + Send + Sync> Exclusion for Raw<M> {
-    fn new() -> Self {
+    const COUNTS: bool = false;
+
+    fn with_permits(_: u32) -> Self {
         Self(M::INIT)
     }
 

@@ -18,18 +18,25 @@ pub trait PostTake: Send + Sync {
     fn post(&self);
 }
 
-/// What keeps all but one thread out of a critical section: a mutex, or a semaphore of one permit.
+/// What keeps all but one thread out of a critical section, a mutex or a semaphore of one permit; or all but a few.
 pub trait Exclusion: Send + Sync {
-    fn new() -> Self;
+    /// Whether it can let in more than one at a time.
+    const COUNTS: bool;
+
+    /// One that lets in `permits` at a time: 1, unless it counts.
+    fn with_permits(permits: u32) -> Self;
+
     fn exclusively<R>(&self, section: impl FnOnce() -> R) -> R;
 }
 
-/// A semaphore of one permit as an exclusion.
-pub struct OnePermit<S>(S);
+/// A semaphore as an exclusion.
+pub struct Permits<S>(S);
 
-impl<S: PostTake> Exclusion for OnePermit<S> {
-    fn new() -> Self {
-        Self(S::with_permits(1))
+impl<S: PostTake> Exclusion for Permits<S> {
+    const COUNTS: bool = true;
+
+    fn with_permits(permits: u32) -> Self {
+        Self(S::with_permits(permits))
     }
 
     #[inline]
@@ -58,7 +65,7 @@ mod tests {
 
     /// Four threads count to 4,000 in all without losing one.
     pub(crate) fn excludes<E: Exclusion>() {
-        let exclusion = E::new();
+        let exclusion = E::with_permits(1);
         let counter = Counter(UnsafeCell::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {

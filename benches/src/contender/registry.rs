@@ -9,7 +9,7 @@ use super::spinning::{SpinCount, SpinTicket};
 #[cfg(target_os = "linux")]
 use super::word_wait::Futex;
 use super::word_wait::{AtomicWait, Counting, LaybyAtomic, Ticket};
-use super::{Exclusion, OnePermit};
+use super::{Exclusion, Permits};
 use crate::semabench::trial::{Outcome, Trial, run};
 use layby::mutex::{RawFairMutex, RawMutex};
 use layby::paper::{TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore};
@@ -55,6 +55,8 @@ pub struct Contender {
     pub ours: bool,
     /// FIFO among sleepers only: shown in the FIFO tables, outside the bar.
     pub overtaken: bool,
+    /// Can have more than one permit: not a mutex.
+    pub counts: bool,
     pub about: &'static str,
     pub run: fn(&Trial<'_>) -> Option<Outcome>,
     /// A short test that it excludes.
@@ -70,6 +72,7 @@ const fn row<E: Exclusion>(name: &'static str, class: Class, waits: Waits, about
         waits,
         ours: false,
         overtaken: false,
+        counts: E::COUNTS,
         about,
         run: run::<E>,
         #[cfg(test)]
@@ -99,37 +102,43 @@ use Waits::{Sleeping, Spinning};
 
 /// Everybody, ours first.
 pub const CONTENDERS: &[Contender] = &[
-    row::<OnePermit<Semaphore>>("layby", Fifo, Sleeping, "layby::sema::Semaphore").ours(),
-    row::<OnePermit<Semaphore<OnPark>>>("layby-park", Fifo, Sleeping, "the same on the backend Park").ours(),
-    row::<OnePermit<Semaphore<OnSpin>>>("layby-spin", Fifo, Spinning, "the same on the backend Spin").ours(),
-    row::<OnePermit<TwaArraySemaphore<1, Native>>>("twa-array", Fifo, Sleeping, "TwaArraySemaphore (listing 2)").ours(),
-    row::<OnePermit<TwaArraySemaphore<1, Park>>>("twa-array-park", Fifo, Sleeping, "the same on the backend Park")
-        .ours(),
-    row::<OnePermit<TwaArraySemaphore>>("twa-array-spin", Fifo, Spinning, "the same, spinning, as in the paper").ours(),
-    row::<OnePermit<TwaChainSemaphore>>("twa-chain", Fifo, Sleeping, "TwaChainSemaphore (listing 3)").ours(),
-    row::<OnePermit<TwaMonitorSemaphore>>("twa-monitor", Fifo, Sleeping, "TwaMonitorSemaphore (listing 4)").ours(),
-    row::<OnePermit<TicketSemaphore>>("ticket", Fifo, Spinning, "TicketSemaphore (listing 1)").ours(),
+    row::<Permits<Semaphore>>("layby", Fifo, Sleeping, "layby::sema::Semaphore").ours(),
+    row::<Permits<Semaphore<OnPark>>>("layby-park", Fifo, Sleeping, "the same on the backend Park").ours(),
+    row::<Permits<Semaphore<OnSpin>>>("layby-spin", Fifo, Spinning, "the same on the backend Spin").ours(),
+    row::<Permits<TwaArraySemaphore<1, Native>>>("twa-array", Fifo, Sleeping, "TwaArraySemaphore (listing 2)").ours(),
+    row::<Permits<TwaArraySemaphore<0, Native>>>(
+        "twa-array-0",
+        Fifo,
+        Sleeping,
+        "the same, LongTermThreshold 0: nobody spins",
+    )
+    .ours(),
+    row::<Permits<TwaArraySemaphore<1, Park>>>("twa-array-park", Fifo, Sleeping, "the same on the backend Park").ours(),
+    row::<Permits<TwaArraySemaphore>>("twa-array-spin", Fifo, Spinning, "the same, spinning, as in the paper").ours(),
+    row::<Permits<TwaChainSemaphore>>("twa-chain", Fifo, Sleeping, "TwaChainSemaphore (listing 3)").ours(),
+    row::<Permits<TwaMonitorSemaphore>>("twa-monitor", Fifo, Sleeping, "TwaMonitorSemaphore (listing 4)").ours(),
+    row::<Permits<TicketSemaphore>>("ticket", Fifo, Spinning, "TicketSemaphore (listing 1)").ours(),
     row::<Raw<RawFairMutex>>("layby-fair-mutex", Fifo, Sleeping, "layby::mutex::FairMutex").ours(),
     row::<Raw<RawMutex>>("layby-mutex", Barging, Sleeping, "layby::mutex::Mutex").ours(),
-    row::<OnePermit<Counting<LaybyAtomic>>>("layby-atomic", Barging, Sleeping, "a count and layby::atomic").ours(),
-    row::<OnePermit<Tokio>>("tokio", Fifo, Sleeping, "tokio::sync::Semaphore, blocking_acquire"),
-    row::<OnePermit<Saa>>("saa", Fifo, Sleeping, "saa::Semaphore, acquire_sync"),
-    row::<OnePermit<Asyncband>>("asyncband", Fifo, Sleeping, "asyncband::Semaphore, acquire().block_on()"),
+    row::<Permits<Counting<LaybyAtomic>>>("layby-atomic", Barging, Sleeping, "a count and layby::atomic").ours(),
+    row::<Permits<Tokio>>("tokio", Fifo, Sleeping, "tokio::sync::Semaphore, blocking_acquire"),
+    row::<Permits<Saa>>("saa", Fifo, Sleeping, "saa::Semaphore, acquire_sync"),
+    row::<Permits<Asyncband>>("asyncband", Fifo, Sleeping, "asyncband::Semaphore, acquire().block_on()"),
     #[cfg(target_os = "linux")]
-    row::<OnePermit<Ticket<Futex>>>("futex-ticket", Fifo, Sleeping, "tickets, all waiting on one futex"),
-    row::<OnePermit<SpinTicket>>("spin-ticket", Fifo, Spinning, "the plain ticket lock as a semaphore"),
+    row::<Permits<Ticket<Futex>>>("futex-ticket", Fifo, Sleeping, "tickets, all waiting on one futex"),
+    row::<Permits<SpinTicket>>("spin-ticket", Fifo, Spinning, "the plain ticket lock as a semaphore"),
     row::<ParkingLotFair>("pl-fair", Fifo, Sleeping, "parking_lot::Mutex, unlock_fair (arrivals spin and overtake)")
         .overtaken(),
     #[cfg(target_os = "linux")]
-    row::<OnePermit<SemT>>("glibc", Barging, Sleeping, "the C library's sem_wait and sem_post"),
+    row::<Permits<SemT>>("glibc", Barging, Sleeping, "the C library's sem_wait and sem_post"),
     #[cfg(target_os = "linux")]
-    row::<OnePermit<Counting<Futex>>>("futex", Barging, Sleeping, "a count and a raw futex"),
-    row::<OnePermit<Counting<AtomicWait>>>("atomic-wait", Barging, Sleeping, "a count and the crate atomic-wait"),
+    row::<Permits<Counting<Futex>>>("futex", Barging, Sleeping, "a count and a raw futex"),
+    row::<Permits<Counting<AtomicWait>>>("atomic-wait", Barging, Sleeping, "a count and the crate atomic-wait"),
     row::<StdMutex>("std-mutex", Barging, Sleeping, "std::sync::Mutex"),
-    row::<OnePermit<StdCondvar>>("std-condvar", Barging, Sleeping, "a count, std's Mutex and Condvar"),
+    row::<Permits<StdCondvar>>("std-condvar", Barging, Sleeping, "a count, std's Mutex and Condvar"),
     row::<ParkingLotMutex>("pl-mutex", Barging, Sleeping, "parking_lot::Mutex"),
-    row::<OnePermit<ParkingLotCondvar>>("pl-condvar", Barging, Sleeping, "a count, parking_lot's Mutex and Condvar"),
-    row::<OnePermit<AsyncLock>>("async-lock", Barging, Sleeping, "async_lock::Semaphore, acquire_blocking"),
-    row::<OnePermit<EventListener>>("event-listener", Barging, Sleeping, "a count and event_listener::Event"),
-    row::<OnePermit<SpinCount>>("spin", Barging, Spinning, "a count, test-and-test-and-set"),
+    row::<Permits<ParkingLotCondvar>>("pl-condvar", Barging, Sleeping, "a count, parking_lot's Mutex and Condvar"),
+    row::<Permits<AsyncLock>>("async-lock", Barging, Sleeping, "async_lock::Semaphore, acquire_blocking"),
+    row::<Permits<EventListener>>("event-listener", Barging, Sleeping, "a count and event_listener::Event"),
+    row::<Permits<SpinCount>>("spin", Barging, Spinning, "a count, test-and-test-and-set"),
 ];

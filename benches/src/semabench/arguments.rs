@@ -1,10 +1,12 @@
 //! What people can ask of semabench.
 
+use super::hold::Hold;
 use super::trial::Pinning;
+use crate::beside::Habit;
 use crate::contender::registry::{CONTENDERS, Class, Contender, Waits};
 use crate::os;
-use crate::table::Table;
 use clap::Parser;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -46,6 +48,22 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     pub pinning: Pinning,
 
+    /// Programs that take the CPUs meanwhile, started and ended by this one: 0 is an idle machine; 0,2 measures both
+    #[arg(long, value_delimiter = ',', value_name = "N,…", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pub beside: Vec<u32>,
+
+    /// What those programs do
+    #[arg(long, value_enum, default_value_t)]
+    pub strangers: Habit,
+
+    /// Permits of the semaphore; with more than 1, mutexes do not take part
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub permits: u32,
+
+    /// How long a permit is held: 10us computing, asleep:100us asleep; 0us is one step of a generator, as in the paper
+    #[arg(long, value_name = "TIME", default_value = "0us")]
+    pub hold: Hold,
+
     /// A first look: one short run of each, about 20 seconds in all
     #[arg(long, conflicts_with_all = ["full", "seconds", "runs"])]
     pub quick: bool,
@@ -66,13 +84,18 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   cargo semabench                                  everything, in about two minutes
-  cargo semabench --quick                          a first look
+  cargo semabench --quick                          a first look: 20 seconds
+  cargo semabench --quick -c layby,tokio           two contenders: 20 seconds too, with longer runs
   cargo semabench --full --output DIRECTORY        11 runs, as in the paper
   cargo semabench -c layby,tokio -t 1,8,64 -s 1    two contenders, three numbers of threads, a second each
+  cargo semabench --quick --beside 0,2             idle, and beside two programs that never sleep
+  cargo semabench -c layby,tokio --permits 4 --hold asleep:100us -t 16
+                                                   a pool whose holders wait for something
   cargo semabench --list                           who takes part
 
-The output directory then holds semabench.svg and semabench.png (the figure), semabench.md (tables), semabench.csv
-(medians), runs.csv (every run) and semabench.json (the raw record).";
+The output directory then holds semabench.svg (the figure), semabench.md (tables), semabench.csv (medians), runs.csv (every
+run) and semabench.json (the raw record); with `cargo run --release -p layby-bench --features png --bin semabench`, which takes
+minutes longer to build, also semabench.png.";
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -89,6 +112,11 @@ pub struct Plan {
     pub runs: usize,
     pub interval: Duration,
     pub pinning: Pinning,
+    /// How many programs run beside it.
+    pub beside: Vec<usize>,
+    pub strangers: Habit,
+    pub permits: u32,
+    pub hold: Hold,
 }
 
 /// What a run costs beside its interval and its warm-up: starting and joining threads.
@@ -98,7 +126,11 @@ const TWENTY_SECONDS: Duration = Duration::from_secs(20);
 
 impl Plan {
     pub fn of(arguments: &Arguments) -> Result<Self, String> {
-        let contenders = choose(&arguments.contenders)?;
+        let mut contenders = choose(&arguments.contenders)?;
+        contenders.retain(|contender| contender.counts || arguments.permits == 1);
+        if contenders.is_empty() {
+            return Err("nothing to run: a mutex has one permit".to_string());
+        }
         let mut threads: Vec<usize> = arguments.threads.iter().map(|&threads| threads as usize).collect();
         if threads.is_empty() {
             let most = 64.max((2 * os::cpus()).next_power_of_two());
@@ -111,7 +143,12 @@ impl Plan {
             (_, true) => 11,
             _ => arguments.runs.unwrap_or(3) as usize,
         };
-        let mut plan = Self { contenders, threads, runs, interval: Duration::ZERO, pinning: arguments.pinning };
+        let mut beside: Vec<usize> = arguments.beside.iter().map(|&number| number as usize).collect();
+        beside.sort_unstable();
+        beside.dedup();
+        let &Arguments { pinning, strangers, permits, hold, .. } = arguments;
+        let interval = Duration::ZERO;
+        let mut plan = Self { contenders, threads, runs, interval, pinning, beside, strangers, permits, hold };
         let budget = if arguments.quick { TWENTY_SECONDS } else { TWO_MINUTES };
         plan.interval = match (arguments.seconds, arguments.full) {
             (Some(seconds), _) => Duration::from_secs_f64(seconds),
@@ -143,7 +180,7 @@ impl Plan {
     }
 
     pub fn trials(&self) -> usize {
-        self.cells().count() * self.runs
+        self.cells().count() * self.runs * self.beside.len()
     }
 }
 
@@ -157,23 +194,33 @@ fn choose(names: &[String]) -> Result<Vec<&'static Contender>, String> {
     };
     for name in names {
         if !CONTENDERS.iter().any(|contender| is_called(contender, name)) {
-            return Err(format!("no contender is called '{name}'; --list shows who takes part"));
+            let alike = CONTENDERS.iter().map(|contender| contender.name).filter(|other| other.contains(name.as_str()));
+            let alike = alike.collect::<Vec<_>>().join(", ");
+            let hint = if alike.is_empty() {
+                "--list shows who takes part".to_string()
+            } else {
+                format!("is it one of {alike}?")
+            };
+            return Err(format!("no contender is called '{name}'; {hint}"));
         }
     }
     let chosen = |contender: &&Contender| names.is_empty() || names.iter().any(|name| is_called(contender, name));
     Ok(CONTENDERS.iter().filter(chosen).collect())
 }
 
-pub fn list() -> Table {
-    let mut table = Table::new(["name", "class", "waits by", "what it is"]);
+/// The contenders and the groups, for `--list`.
+pub fn list() -> String {
+    let mut text = format!("{:20} {:8} {:9} what it is\n", "name", "class", "waits by");
     for contender in CONTENDERS {
         let waits = match contender.waits {
             Waits::Sleeping => "sleeping",
             Waits::Spinning => "spinning",
         };
-        table.row([contender.name, contender.class.title(), waits, contender.about]);
+        let (name, class) = (contender.name, contender.class.title());
+        writeln!(text, "{name:20} {class:8} {waits:9} {}", contender.about).expect("to a string");
     }
-    table
+    text.push_str("\nGroups: fifo, barging (of that class), ours (layby's), peers (all others).\n");
+    text
 }
 
 #[cfg(test)]
@@ -196,11 +243,15 @@ mod tests {
     fn bad_arguments_are_told() {
         for (line, complaint) in [
             ("semabench -c nobody", "no contender is called 'nobody'"),
+            ("semabench -c mutex", "is it one of"),
             ("semabench -t 0", "0 is not in 1..=4096"),
             ("semabench -s soon", "must be a number of seconds"),
             ("semabench -s 0", "must be between"),
             ("semabench --quick --full", "cannot be used with"),
             ("semabench -c spin-ticket -t 4096", "nothing to run"),
+            ("semabench -c layby-mutex --permits 2", "a mutex has one permit"),
+            ("semabench --hold 10", "is not a time such as"),
+            ("semabench --beside 2000", "2000 is not in 0..=1024"),
         ] {
             let error = plan(line).err().unwrap_or_else(|| panic!("{line} was taken"));
             assert!(error.contains(complaint), "{line}: {error}");
@@ -208,9 +259,18 @@ mod tests {
     }
 
     #[test]
+    fn mutexes_take_no_part_in_a_pool() {
+        let pool = plan("semabench --permits 4 --hold asleep:100us --beside 2,0,2").unwrap();
+        assert!(pool.contenders.iter().all(|contender| contender.counts));
+        assert_eq!((pool.permits, pool.beside), (4, vec![0, 2]));
+    }
+
+    #[test]
     fn kinds_and_names_choose() {
         let fifo = plan("semabench -c fifo").unwrap();
         assert!(fifo.contenders.iter().all(|contender| contender.class == Class::Fifo));
+        let one = plan("semabench -c layby").unwrap();
+        assert_eq!(one.contenders.iter().map(|contender| contender.name).collect::<Vec<_>>(), ["layby"]);
         let two = plan("semabench -c tokio,glibc -t 4,1,4").unwrap();
         assert_eq!((two.contenders.len(), two.threads), (2, vec![1, 4]));
     }

@@ -3,6 +3,7 @@
 
 pub mod arguments;
 pub mod figure;
+pub mod hold;
 pub mod progress;
 pub mod record;
 pub mod report;

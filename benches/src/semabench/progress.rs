@@ -65,5 +65,5 @@ impl Progress {
 fn live_table(record: &Record) -> String {
     let (height, _) = console::Term::stderr().size();
     let rows = usize::from(height).saturating_sub(3);
-    report::throughput(record).lines().take(rows).collect::<Vec<_>>().join("\n")
+    report::for_a_terminal(record).lines().take(rows).collect::<Vec<_>>().join("\n")
 }

@@ -1,9 +1,11 @@
 //! One run of one contender: some threads for some time.
 
+use super::hold::Hold;
 use crate::contender::{Aligned, Exclusion};
-use crate::mt19937::Mt19937;
-use crate::os::{self, Usage};
+use crate::os;
 use hdrhistogram::Histogram;
+use layby::counters::{self, Counters};
+use rand_mt::Mt;
 use serde::{Deserialize, Serialize};
 use std::cell::UnsafeCell;
 use std::hint::black_box;
@@ -27,6 +29,10 @@ pub struct Trial<'a> {
     pub threads: usize,
     pub interval: Duration,
     pub pinning: Pinning,
+    /// How many may be inside at a time.
+    pub permits: u32,
+    /// What they do there.
+    pub hold: Hold,
     /// Set from outside to give up.
     pub interrupted: &'a AtomicBool,
 }
@@ -40,11 +46,46 @@ pub struct Outcome {
     /// Of all threads together, as the operating system counts it.
     pub cpu_seconds: f64,
     pub voluntary_switches: u64,
-    /// Time from asking to being inside, of one take in 32.
+    #[serde(default)]
+    pub involuntary_switches: u64,
+    /// What layby counted meanwhile: zeroes of a peer, and without the feature `counters`.
+    #[serde(default)]
+    pub counted: Counted,
+    /// Time from asking to being inside: of one take in 32, or of all if permits are held for a while.
     pub wait: Wait,
     /// The longest time for which some thread was seen not to move: at least this long, as it is looked at only every
     /// 10 ms. A sample of the takes would miss the one that starves.
     pub standstill_ns: u64,
+}
+
+/// What a hand-over is made of.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Counted {
+    pub waits: u64,
+    pub wakes: u64,
+    pub staged_wakes: u64,
+    pub futile_wakes: u64,
+    pub spins_succeeded: u64,
+    pub spins_failed: u64,
+    pub yields: u64,
+    pub sleep_calls: u64,
+    pub wake_calls: u64,
+}
+
+impl From<Counters> for Counted {
+    fn from(counters: Counters) -> Self {
+        Self {
+            waits: counters.waits,
+            wakes: counters.wakes,
+            staged_wakes: counters.staged_wakes,
+            futile_wakes: counters.futile_wakes,
+            spins_succeeded: counters.spins_succeeded,
+            spins_failed: counters.spins_failed,
+            yields: counters.yields,
+            sleep_calls: counters.sleep_calls,
+            wake_calls: counters.wake_calls,
+        }
+    }
 }
 
 /// Quantiles in nanoseconds.
@@ -101,7 +142,11 @@ impl Outcome {
     }
 
     pub fn switches_per_operation(&self) -> f64 {
-        self.voluntary_switches as f64 / self.operations().max(1) as f64
+        self.per_operation(self.voluntary_switches)
+    }
+
+    pub fn per_operation(&self, events: u64) -> f64 {
+        events as f64 / self.operations().max(1) as f64
     }
 }
 
@@ -109,7 +154,8 @@ const WARM_UP: u32 = 0;
 const MEASURE: u32 = 1;
 const STOP: u32 = 2;
 
-/// One take in this many is timed: two looks at the clock cost as much as an uncontended take. A power of two.
+/// One take in this many is timed, unless the permit is held for a while: two looks at the clock cost as much as an uncontended
+/// take. A power of two.
 const TAKES_PER_SAMPLE: u32 = 32;
 
 /// How often the threads' counters are looked at.
@@ -121,19 +167,21 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Arena<E> {
     exclusion: Aligned<E>,
-    generator: Aligned<UnsafeCell<Mt19937>>,
+    generator: Aligned<UnsafeCell<Mt>>,
     phase: Aligned<AtomicU32>,
     counts: Vec<Aligned<AtomicU64>>,
 }
 
-// SAFETY: the generator is touched only inside the exclusion.
+// SAFETY: the generator is touched only inside the exclusion, and only if that lets one in at a time.
 unsafe impl<E: Sync> Sync for Arena<E> {}
 
 /// Runs a trial; `None` if it was interrupted.
 pub fn run<E: Exclusion>(trial: &Trial<'_>) -> Option<Outcome> {
+    assert!(E::COUNTS || trial.permits == 1, "a mutex has one permit");
+    trial.hold.prepare();
     let arena = Arena {
-        exclusion: Aligned(E::new()),
-        generator: Aligned(UnsafeCell::new(Mt19937::new(1))),
+        exclusion: Aligned(E::with_permits(trial.permits)),
+        generator: Aligned(UnsafeCell::new(Mt::new(1))),
         phase: Aligned(AtomicU32::new(WARM_UP)),
         counts: (0..trial.threads).map(|_| Aligned::default()).collect(),
     };
@@ -148,26 +196,25 @@ pub fn run<E: Exclusion>(trial: &Trial<'_>) -> Option<Outcome> {
                         Pinning::Spread => os::confine_to(&[cpus[index % cpus.len()]]),
                         Pinning::One => os::confine_to(&cpus[..1]),
                     };
-                    contend(arena, index)
+                    contend_as(trial, arena, index)
                 })
             })
             .collect();
         let observation = observe(trial, &arena);
         arena.phase.0.store(STOP, Ordering::Relaxed);
         let mut waits = new_histogram();
-        let mut usage = Usage::default();
         for thread in threads {
-            let (histogram, used) = thread.join().expect("a benchmark thread panicked");
+            let histogram = thread.join().expect("a benchmark thread panicked");
             waits.add(&histogram).expect("the same bounds");
-            usage.cpu += used.cpu;
-            usage.voluntary_switches += used.voluntary_switches;
         }
-        let Observation { seconds, counts, standstill } = observation?;
+        let Observation { seconds, counts, usage, counted, standstill } = observation?;
         Some(Outcome {
             seconds,
             counts,
             cpu_seconds: usage.cpu.as_secs_f64(),
             voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+            counted,
             wait: Wait::of(&waits),
             standstill_ns: standstill.as_nanos() as u64,
         })
@@ -179,44 +226,68 @@ fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, AN_HOUR_NS, 2).expect("good bounds")
 }
 
-/// What one thread does.
-fn contend<E: Exclusion>(arena: &Arena<E>, index: usize) -> (Histogram<u64>, Usage) {
-    let mut private = Mt19937::new(index as u32 + 2);
+/// What one thread does, with the section that the trial asks for.
+fn contend_as<E: Exclusion>(trial: &Trial<'_>, arena: &Arena<E>, index: usize) -> Histogram<u64> {
+    let hold = trial.hold;
+    match (trial.permits, hold) {
+        (1, Hold::OneStep) => {
+            // SAFETY: called only inside the exclusion, alone.
+            let step_shared = || unsafe { (*arena.generator.0.get()).next_u32() };
+            contend(arena, index, TAKES_PER_SAMPLE, || {
+                black_box(step_shared());
+            })
+        }
+        (_, Hold::OneStep) => {
+            let mut inside = Mt::new(1);
+            contend(arena, index, TAKES_PER_SAMPLE, || {
+                black_box(inside.next_u32());
+            })
+        }
+        _ => contend(arena, index, 1, || hold.spend()),
+    }
+}
+
+/// What one thread does: `section` inside, a step of its own generator outside.
+fn contend<E: Exclusion>(
+    arena: &Arena<E>,
+    index: usize,
+    takes_per_sample: u32,
+    mut section: impl FnMut(),
+) -> Histogram<u64> {
+    let mut private = Mt::new(index as u32 + 2);
     let mut histogram = new_histogram();
-    let mut usage_before = None;
+    let mut measures = false;
     let mut count = 0;
-    // SAFETY: called only inside the exclusion.
-    let step_shared = || unsafe { (*arena.generator.0.get()).step() };
     loop {
         match arena.phase.0.load(Ordering::Relaxed) {
-            STOP => break,
-            MEASURE if usage_before.is_none() => {
+            STOP => return histogram,
+            MEASURE if !measures => {
                 histogram.reset();
-                usage_before = Some(os::thread_usage());
+                measures = true;
             }
             _ => {}
         }
-        if black_box(private.step()).is_multiple_of(TAKES_PER_SAMPLE) {
+        if black_box(private.next_u32()).is_multiple_of(takes_per_sample) {
             let asked = Instant::now();
             let inside = arena.exclusion.0.exclusively(|| {
                 let inside = Instant::now();
-                black_box(step_shared());
+                section();
                 inside
             });
             histogram.saturating_record((inside - asked).as_nanos() as u64);
         } else {
-            black_box(arena.exclusion.0.exclusively(step_shared));
+            arena.exclusion.0.exclusively(&mut section);
         }
         count += 1;
         arena.counts[index].0.store(count, Ordering::Relaxed);
     }
-    let usage = usage_before.map_or_else(Usage::default, |before| os::thread_usage().since(before));
-    (histogram, usage)
 }
 
 struct Observation {
     seconds: f64,
     counts: Vec<u64>,
+    usage: os::Usage,
+    counted: Counted,
     standstill: Duration,
 }
 
@@ -233,6 +304,8 @@ fn observe<E>(trial: &Trial<'_>, arena: &Arena<E>) -> Option<Observation> {
     }
     let start = Instant::now();
     let before = counts();
+    // Of all threads in just the time in which their operations are counted.
+    let (usage_before, counted_before) = (os::usage_of_others(), counters::snapshot());
     arena.phase.0.store(MEASURE, Ordering::Relaxed);
     let mut seen: Vec<_> = before.iter().map(|&count| (count, start)).collect();
     let mut standstill = Duration::ZERO;
@@ -252,7 +325,9 @@ fn observe<E>(trial: &Trial<'_>, arena: &Arena<E>) -> Option<Observation> {
         }
         if now - start >= trial.interval {
             let counts = current.iter().zip(&before).map(|(after, before)| after - before).collect();
-            return Some(Observation { seconds: (now - start).as_secs_f64(), counts, standstill });
+            let usage = os::usage_of_others().since(usage_before);
+            let counted = Counted::from(counters::snapshot() - counted_before);
+            return Some(Observation { seconds: (now - start).as_secs_f64(), counts, usage, counted, standstill });
         }
     }
 }
@@ -267,6 +342,8 @@ mod tests {
             counts: counts.to_vec(),
             cpu_seconds: 1.0,
             voluntary_switches: 0,
+            involuntary_switches: 0,
+            counted: Counted::default(),
             wait: Wait::default(),
             standstill_ns: 0,
         }
@@ -286,6 +363,8 @@ mod tests {
             threads: 2,
             interval: Duration::from_secs(3600),
             pinning: Pinning::None,
+            permits: 1,
+            hold: Hold::OneStep,
             interrupted: &interrupted,
         };
         assert!(run::<crate::contender::locks::StdMutex>(&trial).is_none());
