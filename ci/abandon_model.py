@@ -7,23 +7,31 @@ Shared: T (ticket), G (grant), A (alerts), cells (markers of spans of abandoned 
 
 take     K0  first = T; T += n
          K1  publish under the key `last`
-         K2  G > last: taken. Otherwise sleep until woken -> K1; a timed take may give up instead, at any moment -> S1
+         K2  G > last: taken
+         K3  A != 0: find the marker that ends with first - 1. G > its first: take it out, P0 with its number -> K1.
+             Otherwise sleep until woken -> K1; a timed take may give up instead, at any moment -> S1
 try      R0  first = T
          R1  G > last, or it fails
          R2  compare-and-swap T from first to first + n: taken; otherwise -> R1 with the T that it found
-unlock   H0  of a line of one permit, by the holder of ticket t: G = t + 2, a store; then P2 as a conservative post of t + 1
+unlock   H0  of a line of one permit, by the holder of ticket t: G = t + 2, a store; then C2 for t + 1
+conservative post
+         C0  g = G; A != 0: take out the marker that starts with g - 1, P0 with its number -> C0
+         C1  compare-and-swap G from g to g + 1, or -> C0
+         C2  wake ticket g; A != 0: find the marker that starts with g, and wake the ticket behind its last. T and G are
+             not touched: the line may be gone, and another one be there
 post     P0  g = G; G += n
-         P1  g >= T: nobody holds ticket g, done. (Not in a conservative post.)
+         P1  g >= T: nobody holds ticket g, done. (Only in a post.)
          P2  wake the tickets from g on, a step each
          P3  A == 0: done
-         P4  take out all markers with one of these tickets
-         P5  G > first of a marker taken out: its tickets are passed over, P0 with their number. Otherwise it is of a new
-             line, in the place of the one that was posted to: S1
-settle   S1  G > first: P0 with the number of tickets, conservatively
+         P4  take out all markers that start with one of these tickets, or with the one before; P0 with their number
+settle   S1  G > first: P0 with the number of tickets
          S2  compare-and-swap T from last + 1 to first. It worked: take out the marker ending with first - 1 -> S1, or done
          S3  A != 0: take out a neighbouring marker; found: joined -> S1
          S4  A += 1;  claim a cell;  fill it
-         S5  load G;  load T;  granted or last: take out a marker with one of the tickets -> S1. Otherwise, or gone: done
+         S5  load G;  load T;  granted or last: take out the marker that starts with first -> S1, or done
+         S6  A != 0: take out the marker that starts with last + 1 -> S1
+         S7  A != 0: find the marker that ends with first - 1. There is one: take out the one that starts with first -> S1, or
+             done
 take out     for each cell: a step to look, a step to compare-and-swap (which fails if the cell changed), then A -= 1
 
 There is no close to model: a queue has none. An EventCount has; tests/loom/eventcount.rs closes it. What a queue does besides,
@@ -42,11 +50,17 @@ import time
 from collections import namedtuple
 
 # `cell`: where a walk over the cells is; `sure`: the cell has not changed since the look; `then`: whom the walk is for.
-Thread = namedtuple('Thread', 'role n pc first last cell sure then granted passed held posted result')
+Thread = namedtuple('Thread', 'role n pc first last cell sure then granted passed held own rung posted result')
 State = namedtuple('State', 'T G A cells threads')
-FORGOTTEN = dict(first=0, last=0, cell=0, sure=False, then='', granted=False, passed=0, held=())
+FORGOTTEN = dict(first=0, last=0, cell=0, sure=False, then='', granted=False, passed=0, held=(), own=(), rung=False)
 FREE, CLAIMED = 'free', 'claimed'
-WAITS = {'K1', 'K2', 'asleep'}
+WAITS = {'K1', 'K2', 'K3', 'asleep'}
+
+
+# What is taken out to be passed over.
+PASSES = {'granted', 'overrun', 'before mine'}
+# What a walk over the cells is for, and whether it only looks: then the step that follows.
+LOOKS = {'before mine': 'K4', 'behind': 'C3', 'before': 'S8'}
 
 
 class Broken(Exception):
@@ -54,19 +68,30 @@ class Broken(Exception):
 
 
 def thread(role, n):
-    start = {'take': 'K0', 'timed': 'K0', 'try': 'R0', 'post': 'P0', 'conservative': 'P0', 'stale': 'P2',
+    start = {'take': 'K0', 'timed': 'K0', 'try': 'R0', 'post': 'P0', 'conservative': 'C0', 'stale': 'C2',
              'lock': 'K0', 'timed lock': 'K0'}[role]
-    fresh = Thread(role, n, start, 0, 0, 0, False, '', False, 0, (), 0, '')
+    fresh = Thread(role, n, start, 0, 0, 0, False, '', False, 0, (), (), False, 0, '')
     return fresh._replace(first=n, last=n) if role == 'stale' else fresh
 
 
 def wanted(then, span, marker):
     (first, last), (a, b) = span, marker
-    if then == 'ending':
-        return b == first - 1
-    if then == 'neighbour':
-        return b + 1 == first or last + 1 == a
-    return a <= last and first <= b
+    return {
+        'ending': b == first - 1, 'before': b == first - 1, 'before mine': b == first - 1,
+        'neighbour': b == first - 1 or a == last + 1,
+        'next': a == last + 1,
+        'mine': a == first, 'behind': a == first,
+        'overrun': a == first - 1,
+        'granted': first - 1 <= a <= last,
+    }[then]
+
+
+def tickets_of(t):
+    return t.own or (t.first, t.last)
+
+
+def waits(t):
+    return t.pc in WAITS or bool(t.own)
 
 
 class Model:
@@ -91,7 +116,7 @@ class Model:
     def at_K0(self, s, t):
         first, last = s.T, s.T + t.n - 1
         for other in s.threads:
-            if other.pc in WAITS and other.last >= first:
+            if waits(other) and tickets_of(other)[1] >= first:
                 raise Broken('a ticket was drawn twice')
         pc = 'unpublished' if self.mutant == 'check before publish' else 'K1'
         yield s._replace(T=s.T + t.n), dict(pc=pc, first=first, last=last)
@@ -106,18 +131,29 @@ class Model:
         yield s, dict(pc='K2')
 
     def at_K2(self, s, t):
-        yield s, self.taken(s, t) if s.G > t.last else dict(pc='asleep')
+        if s.G > t.last:
+            yield s, self.taken(s, t)
+        else:
+            yield s, dict(pc='K3') if self.mutant != 'nobody looks before him' else dict(pc='asleep')
+
+    def at_K3(self, s, t):
+        yield s, dict(pc='look', then='before mine', cell=0, own=(t.first, t.last)) if s.A else dict(pc='asleep')
+
+    def at_K4(self, s, t):
+        """The marker before ours has been found."""
+        a, b = s.cells[t.cell] if t.sure else (0, 0)
+        yield s, dict(pc='swap') if t.sure and s.G > a else self.not_found(t)
 
     @staticmethod
     def taken(s, t):
-        if any(other.pc in WAITS and other.first < t.first and s.G <= other.last for other in s.threads):
+        if any(waits(o) and tickets_of(o)[0] < t.first and s.G <= tickets_of(o)[1] for o in s.threads):
             raise Broken('somebody was overtaken')
         return dict(pc='H0' if 'lock' in t.role else 'done', result='taken')
 
     def at_H0(self, s, t):
         if s.G > t.first + 1:
             raise Broken('a store undoes a grant')
-        yield s._replace(G=t.first + 2), dict(pc='P2', first=t.first + 1, last=t.first + 1, cell=0, result='returned')
+        yield s._replace(G=t.first + 2), dict(pc='C2', first=t.first + 1, last=t.first + 1, cell=0, result='returned')
 
     def at_asleep(self, s, t):
         if t.role.startswith('timed'):
@@ -137,8 +173,47 @@ class Model:
             yield from self.at_R0(s, t)
 
     # post
+    def at_C0(self, s, t):
+        yield s, dict(pc='C1', first=s.G, last=s.G) if self.mutant == 'overruns' else dict(pc='C0A', first=s.G, last=s.G)
+
+    def at_C0A(self, s, t):
+        yield s, dict(pc='look', then='overrun', cell=0) if s.A else dict(pc='C1')
+
+    def at_C1(self, s, t):
+        if s.G == t.first or self.mutant == 'adds':
+            yield s._replace(G=s.G + 1), dict(pc='C2', first=s.G, last=s.G, posted=1)
+        else:
+            yield s, dict(pc='C0')
+
+    def at_C2(self, s, t):
+        yield self.woken(s, t.first), dict(pc='C2A')
+
+    def at_C2A(self, s, t):
+        look = s.A and self.mutant != 'no conservative look'
+        yield s, dict(pc='look', then='behind', cell=0) if look else self.not_found(t._replace(then='behind'))
+
+    def at_C3(self, s, t):
+        if not t.sure:
+            # Gone since, or changed: into the hands of somebody who looks at G.
+            yield s, self.not_found(t)
+        else:
+            yield self.woken(s, s.cells[t.cell][1] + 1), self.not_found(t)
+
+    def woken(self, s, key):
+        if self.mutant == 'no wake':
+            return s
+        threads = []
+        for o in s.threads:
+            if waits(o) and tickets_of(o)[1] == key:
+                if o.pc in ('K2', 'K3', 'asleep'):
+                    o = o._replace(pc='K1')
+                elif o.own:
+                    o = o._replace(rung=True)
+            threads.append(o)
+        return s._replace(threads=tuple(threads))
+
     def at_P0(self, s, t):
-        first_time = t.role in ('post', 'conservative') and not t.posted
+        first_time = t.role == 'post' and not t.posted
         n = t.n if first_time else t.passed
         checks = t.role == 'post' and first_time
         if self.mutant == 'ticket before grant' and checks and t.then != 'looked':
@@ -157,12 +232,8 @@ class Model:
         key = t.first + t.cell
         if self.mutant == 'wake the first only' and t.cell:
             key = t.first
-        threads = tuple(
-            o._replace(pc='K1') if o.pc in ('K2', 'asleep') and o.last == key and self.mutant != 'no wake' else o
-            for o in s.threads
-        )
         last = key >= t.last or self.mutant == 'wake the first only'
-        yield s._replace(threads=threads), dict(pc='P3', cell=0) if last else dict(cell=t.cell + 1)
+        yield self.woken(s, key), dict(pc='P3', cell=0) if last else dict(cell=t.cell + 1)
 
     def at_P3(self, s, t):
         look = s.A and self.mutant != 'no marker look'
@@ -215,8 +286,23 @@ class Model:
     def at_S5T(self, s, t):
         is_last = s.T == t.last + 1 and self.mutant != 'no last recheck'
         s = s._replace(A=s.A + (self.mutant == 'late alert'))
-        mine = dict(pc='alerts', then='mine') if t.granted or is_last else dict(pc='done', result='left')
+        mine = dict(pc='alerts', then='mine') if t.granted or is_last else dict(pc='S6')
         yield s, mine | dict(granted=False)
+
+    def at_S6(self, s, t):
+        if self.mutant == 'no look behind':
+            yield s, dict(pc='S7')
+        else:
+            yield from self.at_alerts(s, t._replace(then='next'))
+
+    def at_S7(self, s, t):
+        if self.mutant == 'no look before':
+            yield s, dict(pc='done', result='left')
+        else:
+            yield from self.at_alerts(s, t._replace(then='before'))
+
+    def at_S8(self, s, t):
+        yield s, dict(pc='alerts', then='mine', sure=False)
 
     # Taking out a marker.
     def at_alerts(self, s, t):
@@ -230,7 +316,7 @@ class Model:
         if marker in (FREE, CLAIMED) or not wanted(t.then, (t.first, t.last), marker):
             yield s, dict(cell=t.cell + 1)
         else:
-            yield s, dict(pc='swap', sure=True)
+            yield s, dict(pc=LOOKS.get(t.then, 'swap'), sure=True)
 
     def at_swap(self, s, t):
         if not t.sure:
@@ -238,7 +324,7 @@ class Model:
             return
         a, b = s.cells[t.cell]
         mine = dict(pc='lower', sure=False, cell=0)
-        if t.then == 'granted':
+        if t.then in PASSES:
             mine['held'] = (a, b)
         elif t.then == 'neighbour' and self.mutant != 'forget the joined':
             mine |= dict(first=min(a, t.first), last=max(b, t.last))
@@ -247,23 +333,33 @@ class Model:
         yield self.put(s, t.cell, FREE), mine
 
     def at_lower(self, s, t):
-        yield s._replace(A=s.A - 1), dict(pc='P5' if t.then == 'granted' else 'S1')
+        yield s._replace(A=s.A - 1), dict(pc='P5' if t.then in PASSES else 'S1')
 
     def at_P5(self, s, t):
         a, b = t.held
-        if s.G > a or self.mutant == 'pass over what is not granted':
-            yield s, dict(pc='P3', passed=t.passed + b - a + 1, held=())
-        elif t.passed:
-            raise Broken('markers of two lines were taken out by one post')
-        else:
-            yield s, dict(pc='S1', first=a, last=b, cell=0, then='', held=())
+        if s.G <= a:
+            raise Broken('tickets were passed over that are not granted')
+        passed = 1 if self.mutant == 'post passes one' else b - a + 1
+        yield s, dict(pc='P3' if t.then == 'granted' else 'P0', passed=t.passed + passed, held=())
 
     @staticmethod
     def not_found(t):
+        goes_on = dict(cell=0, then='', sure=False)
         if t.then == 'neighbour':
-            return dict(pc='S4', cell=0, then='')
+            return dict(pc='S4') | goes_on
+        if t.then == 'next':
+            return dict(pc='S7') | goes_on
+        if t.then == 'overrun':
+            return dict(pc='C1') | goes_on
         if t.then == 'granted' and t.passed:
-            return dict(pc='P0', cell=0, then='')
+            return dict(pc='P0') | goes_on
+        if t.own:
+            # Back to waiting, from the look for the marker before us or from what we have passed over.
+            first, last = t.own
+            again = t.rung or t.then != 'before mine'
+            return goes_on | dict(pc='K1' if again else 'asleep', first=first, last=last, own=(), rung=False)
+        if t.role == 'conservative' and not t.posted:
+            return dict(pc='C0') | goes_on
         return dict(pc='done', cell=0, then='', result='posted' if t.posted else 'left')
 
     @staticmethod
@@ -286,7 +382,9 @@ class Model:
             raise Broken('a thread is stuck')
         if waiting and unowned >= min(waiting, key=lambda t: t.first).n:
             raise Broken('a waiter sleeps though its permits are there')
-        if any(a < s.G or b + 1 == s.T for a, b in markers) or (markers and not waiting):
+        # Who waits for many, and cannot have them all yet, need not pass over what a conservative post has granted before it.
+        may_stay = {t.first - 1 for t in waiting if t.n > 1}
+        if any(a < s.G and b not in may_stay or b + 1 == s.T for a, b in markers) or (markers and not waiting):
             raise Broken('a marker is left')
         if not waiting and s.T > s.G:
             raise Broken('ticket > grant at rest')
@@ -331,8 +429,8 @@ def post(n=1):
     return 'post', n
 
 
-def conservative(n=1):
-    return 'conservative', n
+def conservative():
+    return 'conservative', 1
 
 
 def stale(ticket):
@@ -349,11 +447,14 @@ CASES = [
     ([timed(), timed(), timed()], 0),
     ([timed(), take(), post(), post()], 0),
     ([timed(), try_take(), take(), post()], 0),
-    ([timed(2), take(), conservative(2)], 1),
+    ([timed(2), take(), conservative(), conservative()], 0),
+    ([timed(), take(2), conservative(), conservative()], 0),
+    ([timed(), take(2), conservative(), post()], 0),
+    ([timed(), take(), post(), conservative()], 0),
+    ([timed(), timed(), take(), conservative()], 0),
     ([timed(2), take(), post(), post()], 0),
-    ([timed(2), timed(3), conservative(2)], 1),
-    ([timed(2), try_take(2), take(2), conservative(2)], 1),
-    ([timed(), timed(2), take(), post()], 0),
+    ([timed(2), timed(3), post(2)], 1),
+    ([timed(2), try_take(2), take(2), post(2)], 1),
     ([take(), timed(), take(), stale(1)], 0),
     ([timed(), timed(), stale(0), post()], 0),
     ([LOCK, TIMED_LOCK, LOCK], 1),
@@ -363,18 +464,24 @@ CASES = [
 # The step that is spoilt, and a case that shows it.
 MUTANTS = {
     'no wake': ([take(), post()], 0),
-    'wake the first only': ([take(2), conservative(2)], 0),
+    'wake the first only': ([take(), take(), post(2)], 0),
     'check before publish': ([take(), post()], 0),
     'ticket before grant': ([take(), post()], 0),
     'no marker look': ([timed(), take(), post()], 0),
     'late alert': ([timed(), take(), post()], 0),
     'check before marker': ([timed(), take(), post()], 0),
     'no granted recheck': ([timed(), take(), post()], 0),
+    'no look behind': ([timed(), timed(), take(), conservative()], 0),
+    'no look before': ([timed(), timed(), take(), conservative()], 0),
+    'no conservative look': ([timed(), take(), conservative()], 0),
+    'nobody looks before him': ([timed(), take(), conservative()], 0),
+    'overruns': ([timed(), take(), conservative(), conservative()], 0),
+    'adds': ([timed(), take(), conservative(), conservative()], 0),
+    'post passes one': ([timed(2), take(), post()], 0),
     'no last recheck': ([timed(), timed()], 0),
     'no give-back look': ([timed(), timed()], 0),
     'give back from the middle': ([timed(), take(), take()], 0),
     'pass over one': ([timed(2), take(), post()], 0),
-    'pass over what is not granted': ([take(), timed(), take(), stale(1)], 0),
     'try jumps the queue': ([take(), try_take(), post()], 0),
     'forget the joined': ([timed(), timed(), take(), post()], 0),
 }

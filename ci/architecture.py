@@ -14,12 +14,13 @@ import sys
 from rust_source import code_only, end_of_bracket, files, line_of, without_tests
 
 # Who may use whom. From the bottom to the top; nobody uses what is above it, and the clients do not use each other.
-BELOW_THE_TABLE = {'sync', 'sys', 'counters', 'deadline', 'spin_policy'}
-CLIENTS = {'atomic', 'eventcount', 'mutex', 'sema', 'paper'}
-OF_A_CLIENT = {'sync', 'counters', 'deadline', 'spin_policy', 'wait_table', 'ticket_queue'}
+BELOW_THE_TABLE = {'sync', 'sys', 'counters', 'deadline', 'error', 'spin_policy'}
+CLIENTS = {'atomic', 'eventcount', 'mutex', 'rwlock', 'sema', 'paper', 'pipeline'}
+OF_A_CLIENT = {'sync', 'counters', 'deadline', 'error', 'spin_policy', 'wait_table', 'ticket_queue'}
 MAY_USE = {
     'sync': set(),
     'counters': {'sync'},
+    'error': set(),
     'sys': {'sync', 'counters'},
     'deadline': {'sync'},
     'spin_policy': {'sync', 'sys', 'counters', 'deadline'},
@@ -28,23 +29,55 @@ MAY_USE = {
     'atomic': OF_A_CLIENT,
     'eventcount': OF_A_CLIENT,
     'mutex': OF_A_CLIENT,
+    'rwlock': OF_A_CLIENT,
+    # Not on `eventcount`: its counts have one writer, which needs no read-modify-write.
+    'pipeline': OF_A_CLIENT,
     'sema': OF_A_CLIENT,
     # `sys` for the names of THE_PAPER_NAMES; `sema`, of which it makes one more of its listings' kind.
     'paper': OF_A_CLIENT | {'sys', 'sema'},
     'debugger': {'wait_table'},
+    # It makes every static of a model.
+    'model': {'sync', 'wait_table', 'ticket_queue', 'paper'},
 }
-# Backends are for a client's user to choose; the listings are generic over them.
-THE_PAPER_NAMES = {'Backend', 'Broadcast', 'Spin', 'Native'}
+# Backends are for a client's user to choose; the listings are generic over them. `fork`: listing 3 has chains of its own, which a
+# child must empty.
+THE_PAPER_NAMES = {'Backend', 'Broadcast', 'Spin', 'Native', 'fork'}
+
+# Traits that others can implement in safe code: why no exclusion and no memory safety rests on what they do.
+SAFE_TRAITS = {
+    'Home': 'all that others can define is a constant, which is the same at every use',
+    'Location': 'a wrong key loses its own wake-ups; primitives wait under keys that it cannot return',
+    'Broadcast': 'listing 2 sleeps by it, and looks again whenever it is woken',
+    'RawSemaphore': 'one name for several semaphores, used by the benchmarks',
+    'Purpose': 'an element is published and withdrawn as it must be, whatever the purpose says',
+    'LockWithin': 'a method for lock_api\'s types, whose guards nobody else can make',
+    'RwLockWithin': 'the same',
+    'RwLockAsync': 'the same',
+    'ReadAgain': 'the same',
+    'TryUpgrade': 'the same',
+    'LockAsync': 'the same',
+    'CondvarAsync': 'the same',
+    'Waitable': 'sealed',
+    'Access': 'sealed',
+    'Sharing': 'sealed',
+    'Sealed': 'private',
+}
 
 # (what is wrong, pattern, where it is allowed: path -> reason, whether comments count too)
 PATTERNS = [
     ('atomics are taken from crate::sync, so that a model sees them',
      r'\b(?:core|std)::(?:\{[^;]*?\b)?sync::atomic\b',
      {'sync/': 'the one place that names them',
-      'atomic/mod.rs': 'implements its trait for the standard library\'s atomics, which are its users\''}, False),
+      'atomic/': 'for the standard library\'s atomics, which are its users\'',
+      'wait_table/location.rs': 'implements its trait for the standard library\'s atomics, too'}, False),
     ('the clock is asked through crate::sync or crate::deadline, so that a model can turn it',
      r'\bInstant::now\b|\bSystemTime\b|\.elapsed\(\)',
      {'sync/': 'the one place that names it', 'deadline.rs': 'what deadlines are made from'}, False),
+    ('what gives a lock back is unsafe to call: exclusion rests on who calls it, and with what', r'\bpub fn (?:release|unlock|hand_over)\b',
+     {}, False),
+    ('thread-locals are world_thread_local!, so that a model has its own',
+     r'(?<!world_)\bthread_local!',
+     {'sync/': 'the one place that names it', 'sys/thread_id.rs': 'a diagnostic, which no model has'}, False),
     ('the source does not know of its mutants: they are in ci/mutants', r'(?i)mutant', {}, True),
     ('both model checkers together are cfg(layby_model): see build.rs', r'any\(\s*layby_(?:loom|shuttle),\s*layby_(?:loom|shuttle)\s*\)',
      {}, True),
@@ -64,6 +97,22 @@ def broken_patterns(file, text, code):
         if not is_allowed(file, allowed):
             for found in re.finditer(pattern, text if in_comments else code):
                 yield found.start(), wrong
+
+
+def safe_traits(code):
+    """Traits that anybody can implement without `unsafe`, and of which nobody has said that nothing rests on them."""
+    for found in re.finditer(r'\bpub trait (\w+)', code):
+        if found[1] not in SAFE_TRAITS:
+            yield found.start(), 'make it an unsafe trait, or say in SAFE_TRAITS of ci/architecture.py why nothing rests on it'
+
+
+def silent_outcomes(code):
+    """Results that say whether a call did what its name says, and that can be dropped without a warning."""
+    attributes = r'((?:#\[(?:[^\[\]]|\[[^\]]*\])*\]\s*)*)'
+    for found in re.finditer(attributes + r'\bpub fn (?:try_\w+|\w+_timeout|\w+_deadline)\b[^{;]*->\s*(\w+)', code):
+        # A `Result` and `WaitOutcome` warn by themselves.
+        if 'must_use' not in found[1] and found[2] not in ('Result', 'WaitOutcome'):
+            yield found.end(1), 'a result that says whether it was done is #[must_use]'
 
 
 def names_behind(code, at):
@@ -138,7 +187,7 @@ def main():
     broken = []
     for file, code in codes.items():
         for at, wrong in [*broken_patterns(file, sources[file], code), *broken_imports(file, code, modules, at_root),
-                          *broken_references(sources[file])]:
+                          *broken_references(sources[file]), *safe_traits(code), *silent_outcomes(code)]:
             line = line_of(code, at)
             broken.append(f'src/{file}:{line}: {wrong}: {sources[file].splitlines()[line - 1].strip()}')
     return '\n'.join(broken)

@@ -23,7 +23,7 @@ tickets 33 slots apart     | src/wait_table/key.rs  | ticket.wrapping_mul(17) | 
 2 are near                 | src/ticket_queue/waiting.rs | else { 4 };  | else { 2 };
 3 are near                 | src/ticket_queue/waiting.rs | else { 4 };  | else { 3 };
 8 are near                 | src/ticket_queue/waiting.rs | else { 4 };  | else { 8 };
-a slot is a line           | src/wait_table/pop_stack.rs | pub(super) struct Slot { | #[repr(align(64))] pub(super) struct Slot {
+a slot is a line           | src/wait_table/pop_stack.rs | pub(super) struct Slot<E> { | #[repr(align(64))] pub(super) struct Slot<E> {
 ticket and grant apart     | src/ticket_queue/word.rs | pub(crate) use crate::sync::atomic::AtomicU64 as AtomicWord; | #[repr(align(64))] pub(crate) struct AtomicWord(crate::sync::atomic::AtomicU64); impl AtomicWord { pub(crate) const fn new(value: u64) -> Self { Self(crate::sync::atomic::AtomicU64::new(value)) } } impl core::ops::Deref for AtomicWord { type Target = crate::sync::atomic::AtomicU64; fn deref(\&self) -> \&Self::Target { \&self.0 } }
 all spinners look around   | src/sys/spinners.rs    | if self.was_full.get() { | if true {
 2048 buckets               | src/paper/array.rs     | else { 8192 }; | else { 2048 };

@@ -78,6 +78,20 @@ def waits_and_wakes():
     for name, change in [('store', store('x', 1, 'SeqCst')), ('update', update('x', add(), 'SeqCst'))]:
         yield (f'wake_after_a_seqcst_{name}', x0, [publish() + [load('x', 'Relaxed')], [change, look()]],
                lambda r: r[0, 2] == 0 and r[1, 1] == 0, PUSH_IS_SPARE)
+    # A task, the first of its table: it announces tasks, adds a bank, and publishes in it (src/wait_table/task/banks.rs).
+    k0 = dict(alerts=0, bank=0, slot=0, x=0)
+    announce = [update('alerts', add(), 'Relaxed'), update('bank', add(), o('relaxed_bank'))]
+    find = [load('alerts', o('relaxed_look_for_alerts'), lambda seen: seen),
+            load('bank', o('relaxed_look_for_banks'), lambda seen: seen), look()]
+    yield ('task_against_a_seqcst_update', k0,
+           [announce + publish() + [load('x', 'Relaxed')], [update('x', add(), 'SeqCst')] + find],
+           lambda r: r[0, 4] == 0 and r.get((1, 3), 0) == 0, PUSH_IS_SPARE | {'relaxed_bank'})
+    # The same, in a bank that another task has added.
+    yield ('task_in_anothers_bank_against_a_seqcst_update', k0,
+           [announce, [load('alerts', 'Relaxed', lambda seen: seen),
+                       load('bank', o('relaxed_look_for_banks'), lambda seen: seen)] + publish() + [load('x', 'Relaxed')],
+            [update('x', add(), 'SeqCst')] + find],
+           lambda r: r.get((1, 4)) == 0 and r.get((2, 3), 0) == 0, PUSH_IS_SPARE | {'relaxed_bank'})
     # T2 of src/ticket_queue/mod.rs, EventCount::wait_at_least against advance and close, the listings' takes against posts.
     for name, change, check in [
         ('conservative_post', update('x', add(), o('relaxed_conservative_grant')), 'relaxed_is_granted'),
@@ -87,10 +101,16 @@ def waits_and_wakes():
         ('advance', update('x', add(), o('relaxed_add')), 'relaxed_count'),
         ('wide_advance', update('x', add(), o('relaxed_add_if')), 'relaxed_count'),
         ('close', update('x', add(8), o('relaxed_close')), 'relaxed_count'),
-        ('listing_3', update('x', add(), o('relaxed_listing_grant')), 'relaxed_surplus'),
+        ('close_of_a_graph', store('x', 1, o('relaxed_graph_close')), 'relaxed_is_graph_closed'),
+        ('listing_4', update('x', add(), o('relaxed_listing_grant')), 'relaxed_surplus'),
     ]:
         yield (f'wait_against_{name}', x0, [publish() + [load('x', o(check))], [change, look()]],
                lambda r: r[0, 2] == 0 and r[1, 1] == 0, PUSH_IS_SPARE | {check})
+    # The lanes of src/pipeline/ring/lane.rs, in the form with two fences.
+    yield ('sleep_against_advance', dict(wanted=0, count=0),
+           [[update('wanted', add(), 'Relaxed'), fence(o('no_heavy_fence')), load('count', 'Relaxed')],
+            [store('count', 1, 'Relaxed'), fence(o('no_light_fence')), load('wanted', 'Relaxed')]],
+           lambda r: r[0, 2] == 0 and r[1, 2] == 0, set())
     # RawMutex: may_sleep against release, which looks only if it finds WAITERS (2) beside LOCKED (1).
     yield ('may_sleep_against_release', dict(slot=0, state=1),
            [publish() + [update('state', lambda state: state | 2 if state & 1 else state, 'Relaxed')],
@@ -107,13 +127,19 @@ def lines():
                [[update('ticket', add(), o(draw)), load('grant', o('relaxed_is_granted'))],
                 [update('grant', add(), o('relaxed_grant')), load('ticket', o('relaxed_is_drawn'))]],
                lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
+    # The same, by Abandoned::wake_and_take_out after a post of many, and after tickets that are passed over.
+    for name, grant in [('post_of_many', 'relaxed_grant_of_many'), ('pass_over', 'relaxed_pass_over')]:
+        yield (f'take_against_{name}', t0,
+               [[update('ticket', add(), o('relaxed_draw')), load('grant', o('relaxed_is_granted'))],
+                [update('grant', add(), o(grant)), load('ticket', o('relaxed_look_at_the_line'))]],
+               lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
     # The same in the listings: Tickets::draw, surplus, grant and is_drawn.
     yield ('listing_2_take_against_post', t0,
            [[update('ticket', add(), o('relaxed_listing_draw')), load('grant', o('relaxed_surplus'))],
             [update('grant', add(), o('relaxed_listing_grant')), load('ticket', o('relaxed_listing_is_drawn'))]],
            lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
     # M1: a marker against a grant. Abandoned::publish and settle's S5, against a post and TicketQueue::after_grant.
-    m0 = dict(grant=0, ticket=2, alerts=0, cell=0, more=0)
+    m0 = dict(grant=0, ticket=2, alerts=0, cell=0)
     marker = [update('alerts', add(), o('relaxed_raise')), store('cell', 1, o('relaxed_fill'))]
     find = [load('alerts', o('relaxed_look_for_alerts'), lambda alerts: alerts), load('cell', o('relaxed_look_at_cell'))]
     for name in ['grant', 'conservative_grant', 'grant_of_many', 'pass_over']:
@@ -127,14 +153,45 @@ def lines():
     yield ('marker_against_give_back', m0,
            [marker + [load('ticket', o('relaxed_is_last'))], [update('ticket', swap(2, 1), o('relaxed_give_back'))] + find],
            lambda r: r[0, 2] == 2 and r.get((1, 2), 0) == 0, set())
-    # A marker in a block that is new: Block::fill against Block::next.
-    yield ('new_block_against_grant', m0,
-           [[store('more', 1, o('relaxed_has_more')), store('cell', 1, o('relaxed_fill')),
+    # The same through a hint: Bank::try_fill against Bank::hinted.
+    seen = lambda value: value
+    hint = [update('hint', swap(0, 1), o('relaxed_hint')), store('cell', 1, o('relaxed_fill'))]
+    follow = [load('hint', o('relaxed_look_at_hint'), seen), load('cell', o('relaxed_look_at_cell'))]
+    yield ('hint_against_give_back', dict(ticket=2, hint=0, cell=0),
+           [hint + [load('ticket', o('relaxed_is_last'))], [update('ticket', swap(2, 1), o('relaxed_give_back'))] + follow],
+           lambda r: r[0, 2] == 2 and r.get((1, 2), 0) == 0, set())
+    # In another bank than the first: Bank::note_publication against banks.
+    yield ('bank_against_grant', dict(grant=0, here=0, elsewhere=0, cell=0),
+           [[update('here', add(), o('relaxed_here')), update('elsewhere', add(), o('relaxed_elsewhere')),
+             store('cell', 1, o('relaxed_fill')), load('grant', o('relaxed_is_granted'))],
+            [update('grant', add(), o('relaxed_grant')), load('elsewhere', o('relaxed_look_elsewhere'), seen),
+             load('here', o('relaxed_look_here'), seen), load('cell', o('relaxed_look_at_cell'))]],
+           lambda r: r[0, 3] == 0 and r.get((1, 3), 0) == 0, {'relaxed_here', 'relaxed_look_here'})
+    yield ('first_bank_against_grant', dict(grant=0, here=0, cell=0),
+           [[update('here', add(), o('relaxed_here')), store('cell', 1, o('relaxed_fill')),
              load('grant', o('relaxed_is_granted'))],
-            [update('grant', add(), o('relaxed_grant')), load('more', o('relaxed_look_for_more'), lambda more: more),
+            [update('grant', add(), o('relaxed_grant')), load('here', o('relaxed_look_here'), seen),
              load('cell', o('relaxed_look_at_cell'))]],
            lambda r: r[0, 2] == 0 and r.get((1, 2), 0) == 0, set())
-    # A cell of markers: who finds it full finds its fields. Cell::try_fill against Cell::look.
+    # M3: two markers side by side. S4 and S6 against S4 and S7.
+    yield ('marker_against_marker', dict(cell=0, other=0),
+           [[store('cell', 1, o('relaxed_fill')), load('other', o('relaxed_look_at_cell'))],
+            [store('other', 1, o('relaxed_fill')), load('cell', o('relaxed_look_at_cell'))]],
+           lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
+    # C0: what the last post has granted without the one who gave up seeing it, the next one finds.
+    yield ('marker_against_next_post', dict(grant=0, cell=0),
+           [[store('cell', 1, o('relaxed_fill')), load('grant', o('relaxed_is_granted'))],
+            [update('grant', add(), o('relaxed_conservative_grant'))],
+            [load('grant', o('relaxed_is_granted'), seen), load('cell', o('relaxed_look_at_cell'))]],
+           lambda r: r[0, 1] == 0 and r.get((2, 1)) == 0, {'relaxed_conservative_grant'})
+    # W: who waits behind a marker that a conservative post has found either is found too, or finds grant and marker.
+    yield ('marker_against_who_waits_behind', dict(grant=0, cell=0, slot=0),
+           [[store('cell', 1, o('relaxed_fill'))],
+            [update('grant', add(), o('relaxed_conservative_grant')), load('cell', o('relaxed_look_at_cell'), seen), look()],
+            publish() + [load('grant', o('relaxed_is_granted')), load('cell', o('relaxed_look_at_cell'))]],
+           lambda r: r.get((1, 2)) == 0 and not (r[2, 2] and r[2, 3]),
+           PUSH_IS_SPARE | {'relaxed_fill', 'relaxed_is_granted'})
+    # A cell of markers: who finds it full finds its fields. Claim::fill against Cell::peek.
     yield ('cell_carries_its_fields', dict(cell=0, field=0),
            [[store('field', 1, 'Relaxed'), store('cell', 1, o('relaxed_fill'))],
             [load('cell', o('relaxed_look_at_cell'), lambda cell: cell), load('field', 'Relaxed')]],
@@ -143,6 +200,12 @@ def lines():
     yield ('cell_is_used_again', dict(cell=1, field=1),
            [[load('field', 'Relaxed'), update('cell', swap(1, 2), o('relaxed_take_out'))],
             [update('cell', swap(2, 3), o('relaxed_claim')), store('field', 2, 'Relaxed')]],
+           lambda r: r[0, 0] == 2, set())
+    # The same if somebody has claimed it between them, and given it up.
+    yield ('cell_is_given_up', dict(cell=1, field=1),
+           [[load('field', 'Relaxed'), update('cell', swap(1, 2), o('relaxed_take_out'))],
+            [update('cell', swap(2, 3), o('relaxed_claim')), store('cell', 4, o('relaxed_unclaim'))],
+            [update('cell', swap(4, 5), o('relaxed_claim')), store('field', 2, 'Relaxed')]],
            lambda r: r[0, 0] == 2, set())
 
 
@@ -157,9 +220,13 @@ def carriers():
         ('listing_1', update('x', add(), o('relaxed_listing_grant')), o('relaxed_surplus')),
         ('advance', update('x', add(), o('relaxed_add')), o('relaxed_count')),
         ('close', update('x', add(8), o('relaxed_close')), o('relaxed_count')),
+        ('close_of_a_graph', store('x', 1, o('relaxed_graph_close')), o('relaxed_is_graph_closed')),
+        ('lane', store('x', 1, o('relaxed_lane_advance')), o('relaxed_reached')),
         ('draw', update('x', add(), o('relaxed_add_if')), o('relaxed_peek')),
         ('renewal', store('x', 1, o('relaxed_renewed')), o('relaxed_is_current')),
         ('gate', update('x', add(), o('relaxed_notify')), o('relaxed_is_notified')),
+        ('task_gate', update('x', add(), o('relaxed_taken')), o('relaxed_task_is_notified')),
+        ('task_wait', update('x', add(), o('relaxed_taken')), o('relaxed_release_seen')),
         ('sleep', update('x', add(), o('relaxed_sleep')), o('relaxed_is_asleep')),
     ]:
         yield (f'{name}_carries', d0,
@@ -185,6 +252,19 @@ def arrays():
            [[update('grant', add(), o('relaxed_listing_grant')), update('sequence', add(), o('relaxed_change'))],
             [load('sequence', o('relaxed_sequence')), load('grant', o('relaxed_surplus'))]],
            lambda r: r[1, 0] == 1 and r[1, 1] == 0, {'relaxed_listing_grant', 'relaxed_surplus'})
+
+
+def chains():
+    """src/paper/address_wait.rs: a waiter's SWAP against a signal."""
+    x0 = dict(chain=0, grant=0)
+    wait = [update('chain', add(), o('relaxed_swap')), load('grant', o('relaxed_surplus'))]
+    post = update('grant', add(), o('relaxed_listing_grant'))
+    missed = lambda r: r[0, 1] == 0 and r[1, 1] == 0
+    # Two updates of one word: what the second reads, the first has released.
+    yield ('wait_against_signal', x0, [wait, [post, update('chain', lambda chain: 0, o('relaxed_signal'))]], missed,
+           {'relaxed_listing_grant', 'relaxed_surplus'})
+    for name, look in [('polite_signal', 'relaxed_polite_look'), ('signal_in_a_child', 'relaxed_look_for_the_parents')]:
+        yield (f'wait_against_{name}', x0, [wait, [post, load('chain', o(look))]], missed, set())
 
 
 def classics():
@@ -225,7 +305,7 @@ def classics():
            lambda r: (r[1, 0], r[1, 1], r[2, 1]) == (1, 3, 0), True)
 
 
-TESTS = [*waits_and_wakes(), *lines(), *carriers(), *arrays()]
+TESTS = [*waits_and_wakes(), *lines(), *carriers(), *arrays(), *chains()]
 
 
 def is_possible(test, replaced=None, by=None):

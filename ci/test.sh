@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The test suite natively: debug and release, on all CPUs and on one, with Park as the platform's backend, with the feature
-# `counters`, and, where they matter, with counters of 32 bits.
+# The test suite natively, and every example: debug and release, on all CPUs and on one, with Park as the platform's backend, with
+# the feature `counters`, and, where they matter, with counters of 32 bits.
 # Usage: ci/test.sh [TIMES]: how often each of them runs (default 1); e.g. ci/test.sh 50 before a release
 # Needs: the Rust toolchain; taskset (util-linux) for the run on one CPU. Takes: 2 minutes for one time.
 set -euo pipefail
@@ -17,6 +17,9 @@ repeat() {
 }
 
 repeat "debug" cargo test
+for example in examples/*.rs; do
+    repeat "$example" cargo run --quiet --example "$(basename "$example" .rs)"
+done
 repeat "release" cargo test --release
 if command -v taskset >/dev/null && taskset -c 0 true; then
     repeat "debug, one CPU" taskset -c 0 cargo test
@@ -27,6 +30,6 @@ fi
 repeat "with counters" cargo test --features counters
 # The counters of targets without 64-bit atomics, where ticket queues, and what is built on them, differ.
 RUSTFLAGS="${RUSTFLAGS:-} --cfg layby_narrow" repeat "with narrow counters" \
-    cargo test --target-dir "$BUILD/narrow" --lib --test sema --test sema_alloc --test paper --test mutex --test fork
+    cargo test --target-dir "$BUILD/narrow" --lib --test sema --test sema_alloc --test paper --test mutex --test rwlock --test fork
 flags="${RUSTFLAGS:-} --cfg layby_park"
 RUSTFLAGS=$flags RUSTDOCFLAGS="${RUSTDOCFLAGS:-} --cfg layby_park" repeat "through Park" cargo test --target-dir "$BUILD/park"
