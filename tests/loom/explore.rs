@@ -2,7 +2,7 @@
 //! time.
 //!
 //! A bound is how many times loom may take a thread off its CPU where it could have gone on. `LOOM_MAX_PREEMPTIONS`
-//! overrides them all.
+//! overrides them all. `LAYBY_MODEL_EXECUTIONS` is for a run that must be short.
 
 use std::sync::{
     Arc,
@@ -55,14 +55,30 @@ pub(crate) fn explore_run(preemptions: usize, run: impl Fn() + Send + Sync + 'st
     explore_one(preemptions, "", run);
 }
 
-/// `LAYBY_MODEL_PREEMPTIONS`: no model has more, for a run that must be short.
-fn most_preemptions() -> usize {
-    std::env::var("LAYBY_MODEL_PREEMPTIONS").map_or(ALL, |most| most.parse().expect("a number of preemptions"))
+/// How many executions a run that must be short has for each model: `LAYBY_MODEL_EXECUTIONS`.
+fn most_executions() -> Option<usize> {
+    std::env::var("LAYBY_MODEL_EXECUTIONS").ok().map(|most| most.parse().expect("a number of executions"))
 }
 
+/// Where the executions do not suffice, explores the whole of what one preemption less can reach, too; or four, if there is no
+/// bound.
 fn explore_one(preemptions: usize, variant: &str, run: impl Fn() + Send + Sync + 'static) {
+    let run = Arc::new(run);
+    let again = Arc::clone(&run);
+    if !explored_all(preemptions, most_executions(), variant, move || run()) && preemptions > 0 {
+        explored_all(preemptions.min(5) - 1, None, variant, move || again());
+    }
+}
+
+/// Whether all of it has been explored.
+fn explored_all(preemptions: usize, most: Option<usize>, variant: &str, run: impl Fn() + Send + Sync + 'static) -> bool {
     let mut builder = loom::model::Builder::new();
-    let bound = *builder.preemption_bound.get_or_insert(preemptions.min(most_preemptions()));
+    let bound = *builder.preemption_bound.get_or_insert(preemptions);
+    if let Some(most) = most {
+        // It looks whether there have been enough once in so many.
+        builder.checkpoint_interval = most;
+        builder.max_permutations = Some(most);
+    }
     let executions = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&executions);
     let start = Instant::now();
@@ -72,8 +88,11 @@ fn explore_one(preemptions: usize, variant: &str, run: impl Fn() + Send + Sync +
         run();
     });
     let executions = executions.load(Ordering::Relaxed);
+    let all = most.is_none_or(|most| executions + 1 < most);
     let current = std::thread::current();
     let name = current.name().unwrap_or("a model");
     let seconds = start.elapsed().as_secs_f32();
-    println!("model {name}{variant}: {bound} preemptions, {executions} executions, {seconds:.1} s");
+    let cut = if all { "" } else { ", and there are more" };
+    println!("model {name}{variant}: {bound} preemptions, {executions} executions{cut}, {seconds:.1} s");
+    all
 }
