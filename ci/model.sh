@@ -28,7 +28,7 @@ export CARGO_PROFILE_RELEASE_DEBUG=0
 # The mutants are the rows of ci/mutants/*.txt; ci/mutants.py says what is in a row.
 # What a mutant may take until it is caught. One that hangs is not counted as caught: loom reports its deadlocks, and the
 # ordinary tests have watchdogs, which are less patient here.
-mutant_seconds=180
+mutant_seconds=90
 watchdog_seconds=10
 # Of random programs more than without a mutant, of which now and then none meets it.
 mutant_programs=400000

@@ -185,6 +185,7 @@ fn a_wake_of_one_is_passed_on_from_a_thread_to_a_task() {
 
 #[test]
 fn a_condition_that_panics_leaves_a_future_that_can_be_polled_and_dropped() {
+    let _watchdog = common::watchdog();
     for polls in 1..4 {
         let (flag, polled) = (Flag::new(), AtomicUsize::new(0));
         let woken = Woken::new();

@@ -6,6 +6,7 @@ use crate::common::{
     watchdog,
 };
 use layby::sema::{AcquireAsync, AcquireOwnedAsync, Semaphore, TakeAsync};
+use layby::wait_table::Home;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -92,15 +93,18 @@ fn a_post_of_more_permits_than_there_are_slots_finds_everybody() {
     assert_eq!(line.iter().map(|(_, woken)| woken.count()).collect::<Vec<_>>(), [1, 1, 0]);
 }
 
-/// Whoever wakes them all: nobody draws a second ticket, and nobody goes before its turn.
+home!(OfTheCrowd, layby::sys::Native, 1);
+
+/// Whoever wakes them all: nobody draws a second ticket, and nobody goes before its turn. They are so many on one chain that
+/// those who are woken are off it, and are published again.
 #[test]
 fn a_task_that_is_woken_for_nothing_keeps_its_place() {
-    let semaphore = Semaphore::new(0);
-    let mut line = [(); 3].map(|()| Box::pin(semaphore.take_async()));
+    let semaphore = Semaphore::<OfTheCrowd>::new_in(0);
+    let mut line = [(); 20].map(|()| Box::pin(semaphore.take_async()));
     for _ in 0..3 {
         assert!(line.iter_mut().all(|future| poll_once(future.as_mut()).is_pending()));
-        assert_eq!(semaphore.waiters(), 3);
-        layby::wait_table::global().wake_everybody();
+        assert_eq!(semaphore.waiters(), 20);
+        assert_eq!(OfTheCrowd::TABLE.wake_everybody(), 20);
     }
     for mut future in line {
         semaphore.post();
