@@ -71,7 +71,12 @@ fn explore_one(preemptions: usize, variant: &str, run: impl Fn() + Send + Sync +
 }
 
 /// Whether all of it has been explored.
-fn explored_all(preemptions: usize, most: Option<usize>, variant: &str, run: impl Fn() + Send + Sync + 'static) -> bool {
+fn explored_all(
+    preemptions: usize,
+    most: Option<usize>,
+    variant: &str,
+    run: impl Fn() + Send + Sync + 'static,
+) -> bool {
     let mut builder = loom::model::Builder::new();
     let bound = *builder.preemption_bound.get_or_insert(preemptions);
     if let Some(most) = most {
