@@ -270,7 +270,7 @@ fn on_every_ticket<B: Backend>(slots: usize, check: impl FnOnce(&WaitTable<B>, &
             let (table, location, over, published) = (&table, &location, &over, &published);
             s.spawn(move || {
                 while !over.load(Ordering::SeqCst) {
-                    table.wait_if(Key::ticket(location, ticket), || {
+                    table.wait_if(Key::ticket_at(location, ticket), || {
                         published.fetch_add(1, Ordering::SeqCst);
                         !over.load(Ordering::SeqCst)
                     });

@@ -383,7 +383,7 @@ fn nothing_is_left_of_the_parents_abandoned_tickets() {
             };
             let in_line = thread::scope(|s| {
                 let taker = s.spawn(|| semaphore.take());
-                eventually(|| global().waiters().iter().any(|waiter| waiter.key() == Key::ticket(semaphore, 0)));
+                eventually(|| global().waiters().iter().any(|waiter| waiter.key() == Key::ticket_at(semaphore, 0)));
                 let in_line = semaphore.waiters();
                 semaphore.post();
                 taker.join().unwrap();

@@ -90,7 +90,7 @@ fn hashing(criterion: &mut Criterion) {
         alone(b, || layby::location_wake_all_seqcst(layby::Key::address(black_box(&words.0[0]))));
     });
     wakes.bench_function("location_wake_all_seqcst, ticket", |b| {
-        alone(b, || layby::location_wake_all_seqcst(layby::Key::ticket(black_box(&words.0[0]), black_box(5))));
+        alone(b, || layby::location_wake_all_seqcst(layby::Key::ticket_at(black_box(&words.0[0]), black_box(5))));
     });
     wakes.bench_function("location_wake_all, address", |b| {
         alone(b, || layby::location_wake_all(layby::Key::address(black_box(&words.0[0]))));

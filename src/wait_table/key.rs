@@ -20,6 +20,7 @@ use core::{fmt, ops::RangeInclusive};
 /// assert_ne!(Key::ticket(&x, 1), Key::ticket(&x, 2));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use = "a key is a name, and does nothing by itself"]
 pub struct Key {
     address: usize,
     kind: Kind,
@@ -46,8 +47,9 @@ const IS_THE_CRATES: u8 = 2;
 impl Key {
     /// The key of the place where `location` is, whatever it is: its address, hashed by the paper's Mix32A.
     ///
-    /// Of a reference to a pointer it is the pointer's own address. [`Location::key`](super::Location::key) is what to
-    /// call for that of the pointee.
+    /// Of a reference to a pointer it is the pointer's own address: `Key::address(&arc)` names this one of several handles, and a
+    /// wake-up by way of another misses it. [`Location::key`](super::Location::key) is what to call for the pointee's, or
+    /// `Key::address(&*arc)`.
     ///
     /// # Panics
     /// If `location` has no size. Such things have no place of their own: two of them may have one address, and a wake-up of
@@ -71,21 +73,7 @@ impl Key {
         Self { address: location.addr(), kind: Kind::Address, maker: Maker::User }
     }
 
-    /// The key of a ticket at a location, hashed by the paper's TWAHash: address + ticket * 17.
-    ///
-    /// Consecutive tickets of one location march through all slots of the table before they repeat, and never share a
-    /// cache line with their neighbours.
-    ///
-    /// # Panics
-    /// If `location` has no size, like [`address`](Self::address).
-    #[inline]
-    #[track_caller]
-    pub fn ticket<T: ?Sized>(location: &T, ticket: u64) -> Self {
-        assert_has_size(location);
-        Self::ticket_at(core::ptr::from_ref(location), ticket)
-    }
-
-    /// Like [`ticket`](Self::ticket), but for a location that may be gone.
+    /// Like [`ticket`](Self::ticket), but for a location that may be gone, or that is no [`Location`](super::Location).
     #[inline]
     pub fn ticket_at<T: ?Sized>(location: *const T, ticket: u64) -> Self {
         Self { address: location.addr(), kind: Kind::Ticket(ticket), maker: Maker::User }
@@ -150,7 +138,7 @@ impl Key {
     /// ```
     /// # use layby::Key;
     /// let pair = (1, 2);
-    /// assert!(Key::ticket(&pair.1, 7).is_within(&pair));
+    /// assert!(Key::ticket_at(&pair.1, 7).is_within(&pair));
     /// assert!(!Key::address(&pair.1).is_within(&pair.0));
     /// ```
     pub fn is_within<T: ?Sized>(self, object: &T) -> bool {
@@ -290,9 +278,12 @@ mod tests {
     #[test]
     fn the_tickets_of_a_location_are_among_them_and_nothing_else() {
         let [here, there] = &[0_u8; 2];
-        let is_among = |key: Key| key.is_among(Key::ticket(here, 1), &(1..=3));
-        assert_eq!([0, 1, 2, 3, 4].map(|ticket| is_among(Key::ticket(here, ticket))), [false, true, true, true, false]);
-        assert!(!is_among(Key::ticket(there, 2)) && !is_among(Key::address(here)));
+        let is_among = |key: Key| key.is_among(Key::ticket_at(here, 1), &(1..=3));
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|ticket| is_among(Key::ticket_at(here, ticket))),
+            [false, true, true, true, false]
+        );
+        assert!(!is_among(Key::ticket_at(there, 2)) && !is_among(Key::address(here)));
         assert!(!is_among(Key::ticket_of_primitive(here, 2)));
     }
 
@@ -301,7 +292,7 @@ mod tests {
         let here = &0_u8;
         for key in [
             Key::address(here),
-            Key::ticket(here, u64::MAX),
+            Key::ticket_at(here, u64::MAX),
             Key::of_primitive(here),
             Key::ticket_of_primitive(here, 0),
         ] {

@@ -6,7 +6,12 @@ use crate::sync::atomic as simulated;
 #[cfg(layby_model)]
 use crate::sync::checker::sync::atomic as modelled;
 use crate::sys::Backend;
-use core::{ops::Deref, pin::Pin, ptr::NonNull, sync::atomic as standard};
+use core::{
+    ops::Deref,
+    pin::Pin,
+    ptr::{self, NonNull},
+    sync::atomic as standard,
+};
 use std::{rc::Rc, sync::Arc};
 
 /// What can be waited on by name: whoever waits on a location and whoever wakes it must mean the same [`Key`].
@@ -16,7 +21,7 @@ use std::{rc::Rc, sync::Arc};
 ///
 /// | location | key |
 /// |---|---|
-/// | an atomic of the standard library, a [`WaitTable`] | its own address |
+/// | an atomic of the standard library, a [`Cancel`](super::Cancel), a [`WaitTable`] | its own address |
 /// | `&T`, `&mut T`, `Box<T>`, `Rc<T>`, `Arc<T>`, `Pin<P>` | that of the location pointed to |
 /// | `*const T`, `*mut T`, `NonNull<T>`, for any `T` | the address in it |
 /// | [`Key`] | itself |
@@ -120,6 +125,36 @@ pub trait Location {
     #[track_caller]
     fn key(&self) -> Key {
         Key::address(self)
+    }
+}
+
+// Not in key.rs, which knows no locations.
+impl Key {
+    /// The key of a ticket at a location, hashed by the paper's TWAHash: address + ticket * 17.
+    ///
+    /// Consecutive tickets of one location march through all slots of the table before they repeat, and never share a
+    /// cache line with their neighbours.
+    ///
+    /// It does not matter through which of several pointers the location is named:
+    ///
+    /// ```
+    /// use layby::Key;
+    /// use std::sync::{Arc, atomic::AtomicU64};
+    ///
+    /// let serving = Arc::new(AtomicU64::new(0));
+    /// let elsewhere = Arc::clone(&serving);
+    /// assert_eq!(Key::ticket(&serving, 7), Key::ticket(&elsewhere, 7));
+    /// assert_eq!(Key::ticket(&serving, 7), Key::ticket_at(Arc::as_ptr(&serving), 7));
+    /// ```
+    ///
+    /// Of a key that has a ticket already, the location counts.
+    ///
+    /// # Panics
+    /// If `location` has no size, like [`address`](Self::address).
+    #[inline]
+    #[track_caller]
+    pub fn ticket(location: impl Location, ticket: u64) -> Self {
+        Self::ticket_at(ptr::without_provenance::<()>(location.key().location()), ticket)
     }
 }
 
