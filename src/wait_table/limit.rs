@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 /// What ends a wait besides what it waits for: a deadline, a [`Cancel`], or whichever of several comes first.
 ///
 /// Every operation that waits has a form that takes a limit, `…_within`, and returns [`Stopped`] if the limit was reached
-/// first. An [`Instant`], a [`Duration`] and a `&`[`Cancel`] are limits by themselves; [`or`](Self::or) makes one of two.
+/// first. An [`Instant`], a [`Duration`] and a `&`[`Cancel`] are limits by themselves, and so is an
+/// [`Option`] of one: `None` is no limit. [`or`](Self::or) makes one of two.
 ///
 /// ```
 /// use layby::{Cancel, Limit, Stopped, sema::Semaphore};
@@ -143,6 +144,26 @@ impl From<Duration> for Limit<'_> {
 impl<'a> From<&'a Cancel> for Limit<'a> {
     fn from(cancel: &'a Cancel) -> Self {
         Limit { cancels: [Some(cancel), None, None, None], ..Limit::NONE }
+    }
+}
+
+/// Maybe a limit: `None` means forever.
+///
+/// ```
+/// use layby::{Limit, Stopped, sema::Semaphore};
+/// use std::time::Duration;
+///
+/// fn connect(free: &Semaphore, timeout: Option<Duration>) -> Result<(), Stopped> {
+///     free.take_within(timeout)
+/// }
+///
+/// let free = Semaphore::new(1);
+/// assert_eq!(connect(&free, None), Ok(()));
+/// assert_eq!(connect(&free, Some(Duration::ZERO)), Err(Stopped::TimedOut));
+/// ```
+impl<'a, L: Into<Limit<'a>>> From<Option<L>> for Limit<'a> {
+    fn from(limit: Option<L>) -> Self {
+        limit.map_or(Limit::NONE, Into::into)
     }
 }
 
