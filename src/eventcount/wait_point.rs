@@ -132,6 +132,7 @@ impl<H: Home> WaitPoint<H> {
     /// Announces a wait. Check the condition again, then [commit](Prepared::commit) or [cancel](Prepared::cancel).
     ///
     /// Any notification from now on ends the commit.
+    #[doc(alias = "listen")]
     pub fn prepare(&self) -> Prepared<'_, H> {
         // Not an epoch read later: that of a notifier that came meanwhile does not bring along the change that the check
         // must see.

@@ -70,6 +70,7 @@ impl Sharing for Several {
 /// let producer = graph.single_producer();
 /// let second = producer.clone();
 /// ```
+#[must_use = "a graph whose producers are dropped finishes"]
 pub struct Producer<T, S: Sharing = One> {
     pub(super) place: S::Place<T>,
     handle: Handle,

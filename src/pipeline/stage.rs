@@ -53,6 +53,7 @@ pub(super) const ENTRIES_AT_ONCE: usize = 16;
 /// let mut kept = vec![];
 /// graph.stage("keeps").run(|entry| kept.push(entry));
 /// ```
+#[must_use = "a stage that is dropped before it has finished closes its graph"]
 pub struct Stage<T, A: Access = Sole> {
     pub(super) place: Place<T, A>,
     has_finished: bool,

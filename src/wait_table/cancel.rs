@@ -62,6 +62,7 @@ const CANCELLED: u32 = 1;
 ///
 /// [`wait_until_any`](super::wait_until_any) waits for any condition on any number of locations. A `Cancel` is a
 /// [`Location`] itself: `wait_until(&cancel, || cancel.is_cancelled())`.
+#[doc(alias("CancellationToken", "interrupt", "stop_token"))]
 pub struct Cancel {
     state: AtomicU32,
 }

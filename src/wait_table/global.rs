@@ -174,7 +174,7 @@ pub fn location_wait_deadline(location: impl Location, deadline: Instant) -> Wai
 /// Wakes every thread that waits on `location`; returns how many of its waiting elements were notified. See
 /// [`WaitTable::wake_all`].
 #[inline]
-#[doc(alias("wake_all", "notify_all", "broadcast"))]
+#[doc(alias("wake_all", "notify_all", "broadcast", "unpark_all", "futex_wake"))]
 pub fn location_wake_all(location: impl Location) -> usize {
     fence_before_peek();
     wake_if_occupied(location.key())
@@ -190,7 +190,7 @@ pub fn location_wake_all_seqcst(location: impl Location) -> usize {
 
 /// Wakes the thread that has waited longest on `location` by [`wait_if`], and all that wait on it in other forms; returns how
 /// many of its waiting elements were notified. See [`WaitTable::wake_one`].
-#[doc(alias("wake_one", "notify_one", "signal"))]
+#[doc(alias("wake_one", "notify_one", "signal", "unpark_one", "futex_wake"))]
 pub fn location_wake_one(location: impl Location) -> usize {
     global().wake_one(location)
 }
@@ -341,6 +341,7 @@ pub fn wait_until_within<'a>(
 ///
 /// # Panics
 /// If there is no location.
+#[doc(alias = "select")]
 #[track_caller]
 pub fn wait_until_any(locations: &[Key], condition: impl FnMut() -> bool) {
     global().wait_until_any(locations, condition);
