@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 /// | [`wait`](lock_api::Condvar::wait), [`wait_while`](lock_api::Condvar::wait_while) | may return early; until a condition is false |
 /// | [`wait_for`](lock_api::Condvar::wait_for), [`wait_until`](lock_api::Condvar::wait_until) | with a timeout, or a deadline |
 /// | [`wait_while_for`](lock_api::Condvar::wait_while_for), [`wait_while_until`](lock_api::Condvar::wait_while_until) | both |
-/// | [`notify_one`](lock_api::Condvar::notify_one), [`notify_all`](lock_api::Condvar::notify_all) | always return `false` and `0`: see below |
+/// | [`notify_one`](lock_api::Condvar::notify_one), [`notify_all`](lock_api::Condvar::notify_all) | return `false` and `0`, [whoever was woken](RawCondvar) |
 ///
 /// ```
 /// use layby::mutex::{Condvar, Mutex};

@@ -35,6 +35,9 @@ use std::time::{Duration, Instant};
 /// | [`MutexGuard::map`](lock_api::MutexGuard::map), `try_map` | a [`MappedMutexGuard`], of a part |
 /// | [`MutexGuard::unlocked`](lock_api::MutexGuard::unlocked) | without the lock for the length of a closure |
 ///
+/// Who comes from parking_lot misses `unlock_fair` and `bump`: this lock cannot be handed to a certain waiter, it sees to it by the
+/// clock that nobody starves. Where the next in line is to have it at once, take a [`FairMutex`], which has both.
+///
 /// For waiters in a table of their own there is [`MutexIn`].
 pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
 /// A [`Mutex`] whose waiters wait in the table of `H`.

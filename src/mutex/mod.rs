@@ -1,4 +1,4 @@
-//! Mutexes on the wait table, and a condition variable for both: [lock_api]'s types over words of our own.
+//! Mutexes on the wait table, and a condition variable for both: [lock_api](https://docs.rs/lock_api/0.5)'s types over words of our own.
 //!
 //! | type | who is next | word | for |
 //! |---|---|---|---|

@@ -1,4 +1,4 @@
-//! A reader-writer lock that serves in the order of arrival: [lock_api]'s types over 16 bytes of our own.
+//! A reader-writer lock that serves in the order of arrival: [lock_api](https://docs.rs/lock_api/0.5)'s types over 16 bytes of our own.
 //!
 //! Many readers or one writer. Who comes first is served first: a writer waits for those who came before it and for nobody
 //! else, and so does a reader. Readers that stand next to each other in line enter together. Nobody starves, and nobody is

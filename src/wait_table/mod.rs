@@ -70,7 +70,7 @@
 //! order of all `SeqCst` fences. If A is first, what was written before A, the element, is seen by what is read after B.
 //! If B is first, what was written before B, the condition, is seen by what is read after A. Without the fences both
 //! may read the old value, and do: it is store buffering, on x86 as on ARM. See
-//! [`sync`](../../src/layby/sync/mod.rs.html) for the form without fence B.
+//! [`wake_all_seqcst`](WaitTable::wake_all_seqcst) for the form without fence B.
 //!
 //! # Invariants
 //!
