@@ -37,7 +37,7 @@ done
 say "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
-RUSTDOCFLAGS="-D warnings --cfg docsrs" cargo doc --no-deps --all-features --target-dir "$BUILD/docsrs"
+RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --all-features
 
 say "a model with --cfg loom alone"
 if refused=$(RUSTFLAGS="--cfg loom" cargo check --target-dir "$BUILD/loom_alone" 2>&1) || ! grep -q 'add `--cfg layby_loom`' <<<"$refused"; then

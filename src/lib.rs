@@ -50,7 +50,7 @@
 //!   ([`Backend::SPINS`](sys::Backend::SPINS)).
 //! - **Features**: `mutex` and `rwlock` (the modules, on lock_api) and `park` ([`sys::Park`], on parking_lot_core; needed except on Linux, Android
 //!   and Windows) are on by default; without them Rust 1.88 will do. `counters` is off.
-//! - **Models**: with `--cfg layby_loom` or `--cfg layby_shuttle` the crate runs inside a model checker: see the module `model`.
+//! - **Models**: with `--cfg layby_loom` or `--cfg layby_shuttle` the crate runs inside a model checker: see [`model`].
 //! - **The protocol** and its proof: [`wait_table`]. The paper's own listings: [`paper`].
 //!
 //! The README has the promises, numbered, and what is not promised; DESIGN.md, SECURITY.md and BENCHMARKS.md are beside it.
@@ -66,7 +66,7 @@ mod debugger;
 mod error;
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
 pub mod eventcount;
-#[cfg(any(layby_model, docsrs))]
+#[cfg(any(layby_model, doc))]
 pub mod model;
 #[cfg(feature = "mutex")]
 pub mod mutex;

@@ -1,6 +1,7 @@
 //! The same few lines are an ordinary test, and a model under loom or shuttle.
 
-use model_checked::{Mailbox, sync::Arc, thread};
+use model_checked::{Mailbox, thread};
+use std::sync::Arc; // of a stuck thread loom's own would abort the test, see layby::model
 
 /// In a model, what `layby::model::check` does; elsewhere one run.
 fn check(run: impl Fn() + Send + Sync + 'static) {
