@@ -12,8 +12,9 @@ import re
 import sys
 
 DOCUMENTS = [pathlib.Path(name) for name in ('README.md', 'BENCHMARKS.md', 'DESIGN.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md')]
+DOCUMENTS += sorted(pathlib.Path('docs').glob('*.md'))
 NAMED = ['BENCHMARKS.md', 'DESIGN.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'docs/measurements.md', 'docs/verification.md',
-         'docs/api-guidelines.md', 'docs/c.md']
+         'docs/api-guidelines.md', 'docs/c.md', 'docs/guide-pipeline.md', 'docs/preload.md']
 
 
 def anchors(text):
