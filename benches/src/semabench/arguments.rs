@@ -87,15 +87,15 @@ Examples:
   cargo semabench --quick                          a first look: 20 seconds
   cargo semabench --quick -c layby,tokio           two contenders: 20 seconds too, with longer runs
   cargo semabench --full --output DIRECTORY        11 runs, as in the paper
-  cargo semabench -c layby,tokio -t 1,8,64 -s 1    two contenders, three numbers of threads, a second each
+  cargo semabench -c layby,tokio -t 1,8,64 -s 1    two of them, three numbers of threads
   cargo semabench --quick --beside 0,2             idle, and beside two programs that never sleep
   cargo semabench -c layby,tokio --permits 4 --hold asleep:100us -t 16
                                                    a pool whose holders wait for something
   cargo semabench --list                           who takes part
 
-The output directory then holds semabench.svg (the figure), semabench.md (tables), semabench.csv (medians), runs.csv (every
-run) and semabench.json (the raw record); with `cargo run --release -p layby-bench --features png --bin semabench`, which takes
-minutes longer to build, also semabench.png.";
+The output directory then holds semabench.svg (the figure), semabench.md (tables), semabench.csv (medians), \
+runs.csv (every run) and semabench.json (the raw record); with `cargo run --release -p layby-bench --features png \
+--bin semabench`, which takes minutes longer to build, also semabench.png.";
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
