@@ -11,6 +11,7 @@ use core::{
     marker::PhantomData,
     mem::{self, ManuallyDrop},
     ops::{Deref, DerefMut},
+    panic::Location,
 };
 use lock_api::{GuardSend, MutexGuard};
 use std::sync::Arc;
@@ -22,8 +23,13 @@ use std::sync::Arc;
 /// and a lock that it had been given goes to the next. One that is kept and not polled is another matter: a fair lock that was
 /// given to it stays with it.
 ///
+/// A [`Mutex`](super::Mutex) is kept for nobody who waits in a task: the task may be overtaken any number of times.
+///
 /// A guard that is held across an `.await` keeps all others out until the task goes on. If there is no `.await` while the lock is
-/// held, the plain [`lock`](lock_api::Mutex::lock) is the better one, in tasks too.
+/// held, the plain [`lock`](lock_api::Mutex::lock) is the better one, in tasks too. Not so, on the same executor, of a lock that other
+/// tasks hold across an `.await`, nor of a [`FairMutex`](super::FairMutex) that other tasks wait for by these functions: the thread that
+/// it blocks may be the one that should poll the task whose turn it is. (Clippy's `await_holding_lock` warns of all of lock_api's
+/// guards, of whatever lock.)
 ///
 /// ```
 /// use layby::mutex::{FairMutex, LockAsync};
@@ -64,20 +70,25 @@ impl<H: Home, T: ?Sized> LockAsync for lock_api::Mutex<RawMutex<H>, T> {
         Self: 'a;
     type OwnedGuard = OwnedMutexGuard<RawMutex<H>, T>;
 
-    async fn lock_async(&self) -> Self::Guard<'_> {
-        // SAFETY: it is locked, and not unlocked but by the guard.
-        unsafe {
-            self.raw().acquire_async().await;
-            self.make_guard_unchecked(GuardSend::new())
+    #[track_caller]
+    fn lock_async(&self) -> impl Future<Output = Self::Guard<'_>> {
+        let location = Location::caller();
+        async move {
+            // SAFETY: it is locked, and not unlocked but by the guard.
+            unsafe {
+                self.raw().acquire_async().made_at(location).await;
+                self.make_guard_unchecked(GuardSend::new())
+            }
         }
     }
 
+    #[track_caller]
     fn lock_owned_async(self: &Arc<Self>) -> impl Future<Output = Self::OwnedGuard> + use<H, T> {
-        let this = Arc::clone(self);
+        let (this, location) = (Arc::clone(self), Location::caller());
         async move {
             // SAFETY: as above.
             unsafe {
-                this.raw().acquire_async().await;
+                this.raw().acquire_async().made_at(location).await;
                 OwnedMutexGuard::new(this, GuardSend::new())
             }
         }
@@ -91,20 +102,25 @@ impl<H: Home, T: ?Sized> LockAsync for lock_api::Mutex<RawFairMutex<H>, T> {
         Self: 'a;
     type OwnedGuard = OwnedMutexGuard<RawFairMutex<H>, T>;
 
-    async fn lock_async(&self) -> Self::Guard<'_> {
-        // SAFETY: it is locked with this ticket, and not unlocked but by the guard.
-        unsafe {
-            let ticket = self.raw().acquire_async().await;
-            self.make_guard_unchecked(ticket)
+    #[track_caller]
+    fn lock_async(&self) -> impl Future<Output = Self::Guard<'_>> {
+        let location = Location::caller();
+        async move {
+            // SAFETY: it is locked with this ticket, and not unlocked but by the guard.
+            unsafe {
+                let ticket = self.raw().acquire_async().made_at(location).await;
+                self.make_guard_unchecked(ticket)
+            }
         }
     }
 
+    #[track_caller]
     fn lock_owned_async(self: &Arc<Self>) -> impl Future<Output = Self::OwnedGuard> + use<H, T> {
-        let this = Arc::clone(self);
+        let (this, location) = (Arc::clone(self), Location::caller());
         async move {
             // SAFETY: as above.
             unsafe {
-                let ticket = this.raw().acquire_async().await;
+                let ticket = this.raw().acquire_async().made_at(location).await;
                 OwnedMutexGuard::new(this, ticket)
             }
         }

@@ -4,7 +4,7 @@
 
 use super::RawRwLock;
 use crate::wait_table::Home;
-use core::future::Future;
+use core::{future::Future, panic::Location};
 use lock_api::{ArcRwLockReadGuard, ArcRwLockWriteGuard, GuardSend, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::Arc;
 
@@ -15,7 +15,9 @@ use std::sync::Arc;
 /// it stays with it, and so do those who wait behind it.
 ///
 /// A guard that is held across an `.await` keeps writers out, or everybody, until the task goes on. If there is no `.await` while the
-/// lock is held, the plain [`read`](lock_api::RwLock::read) and [`write`](lock_api::RwLock::write) are the better ones, in tasks too.
+/// lock is held, in any task, the plain [`read`](lock_api::RwLock::read) and [`write`](lock_api::RwLock::write) are the better ones, in
+/// tasks too. But do not mix the two forms on one executor: the thread that the plain one blocks may be the one that should poll the
+/// task whose turn it is.
 ///
 /// ```
 /// use layby::rwlock::{RwLock, RwLockAsync};
@@ -76,39 +78,49 @@ impl<H: Home, T: ?Sized> RwLockAsync for lock_api::RwLock<RawRwLock<H>, T> {
     type ArcReadGuard = ArcRwLockReadGuard<RawRwLock<H>, T>;
     type ArcWriteGuard = ArcRwLockWriteGuard<RawRwLock<H>, T>;
 
-    async fn read_async(&self) -> Self::ReadGuard<'_> {
-        // SAFETY: it is locked for reading, and not unlocked but by the guard.
-        unsafe {
-            self.raw().acquire_read_async().await;
-            self.make_read_guard_unchecked(GuardSend::new())
+    #[track_caller]
+    fn read_async(&self) -> impl Future<Output = Self::ReadGuard<'_>> {
+        let location = Location::caller();
+        async move {
+            // SAFETY: it is locked for reading, and not unlocked but by the guard.
+            unsafe {
+                self.raw().acquire_read_async().made_at(location).await;
+                self.make_read_guard_unchecked(GuardSend::new())
+            }
         }
     }
 
-    async fn write_async(&self) -> Self::WriteGuard<'_> {
-        // SAFETY: it is locked for writing, and not unlocked but by the guard.
-        unsafe {
-            self.raw().acquire_write_async().await;
-            self.make_write_guard_unchecked(GuardSend::new())
+    #[track_caller]
+    fn write_async(&self) -> impl Future<Output = Self::WriteGuard<'_>> {
+        let location = Location::caller();
+        async move {
+            // SAFETY: it is locked for writing, and not unlocked but by the guard.
+            unsafe {
+                self.raw().acquire_write_async().made_at(location).await;
+                self.make_write_guard_unchecked(GuardSend::new())
+            }
         }
     }
 
+    #[track_caller]
     fn read_arc_async(self: &Arc<Self>) -> impl Future<Output = Self::ArcReadGuard> + use<H, T> {
-        let lock = Arc::clone(self);
+        let (lock, location) = (Arc::clone(self), Location::caller());
         async move {
             // SAFETY: as above.
             unsafe {
-                lock.raw().acquire_read_async().await;
+                lock.raw().acquire_read_async().made_at(location).await;
                 lock.make_arc_read_guard_unchecked(GuardSend::new())
             }
         }
     }
 
+    #[track_caller]
     fn write_arc_async(self: &Arc<Self>) -> impl Future<Output = Self::ArcWriteGuard> + use<H, T> {
-        let lock = Arc::clone(self);
+        let (lock, location) = (Arc::clone(self), Location::caller());
         async move {
             // SAFETY: as above.
             unsafe {
-                lock.raw().acquire_write_async().await;
+                lock.raw().acquire_write_async().made_at(location).await;
                 lock.make_arc_write_guard_unchecked(GuardSend::new())
             }
         }

@@ -11,16 +11,19 @@ pub type AcquireAsync<'a, H = Global> = Waiting<AtHome<H>, Acquiring<'a, H>>;
 impl<H: Home> RawRwLock<H> {
     /// Locks for reading, from a task, in one line with threads. The future may be dropped at any time, and then is a lock that timed
     /// out.
+    #[track_caller]
     pub fn acquire_read_async(&self) -> AcquireAsync<'_, H> {
         self.acquire_async(1)
     }
 
     /// Locks for writing, from a task, in one line with threads. The future may be dropped at any time, and then is a lock that timed
     /// out.
+    #[track_caller]
     pub fn acquire_write_async(&self) -> AcquireAsync<'_, H> {
         self.acquire_async(ALL)
     }
 
+    #[track_caller]
     fn acquire_async(&self, permits: Word) -> AcquireAsync<'_, H> {
         Waiting::new(AtHome::NEW, self.queue.key(), false, Acquiring { lock: self, permits })
     }

@@ -182,6 +182,11 @@ impl TaskElement {
         }
     }
 
+    /// For whoever makes the future on behalf of another.
+    pub(super) fn set_location(&mut self, location: &'static Location<'static>) {
+        self.location = location;
+    }
+
     /// For the owner.
     #[inline]
     pub(super) fn stage(&self) -> Stage {

@@ -52,6 +52,7 @@ use core::{
     fmt,
     future::Future,
     marker::PhantomData,
+    panic::Location,
     pin::Pin,
     task::{Context, Poll, Waker},
 };
@@ -163,6 +164,12 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     #[inline]
     pub(crate) fn new(within: R, key: Key, selectable: bool, purpose: P) -> Self {
         Self { element: TaskElement::new(Label { key, selectable }), within, purpose }
+    }
+
+    /// The same, and reports name `location`: for a future that is made inside of another's `async` block, which has no caller.
+    pub(crate) fn made_at(mut self, location: &'static Location<'static>) -> Self {
+        self.element.set_location(location);
+        self
     }
 
     /// Whether the element is on a chain, or has been, and its owner does not know yet what became of it. One that is on a chain of
