@@ -14,6 +14,7 @@ mod random;
 mod rest;
 mod shared;
 pub(crate) mod task;
+mod watchdog;
 
 pub(crate) use forms::Form;
 pub(crate) use homes::{home, on_every_backend};
@@ -22,26 +23,17 @@ pub(crate) use rally::Rally;
 pub(crate) use random::Random;
 pub(crate) use rest::assert_at_rest;
 pub(crate) use shared::Shared;
+pub(crate) use watchdog::{divisor, watchdog};
 
 use layby::{
     WaitTable,
     sys::{Backend, Native},
 };
 use std::{
-    sync::{
-        atomic::{AtomicUsize, Ordering},
-        mpsc::{self, RecvTimeoutError},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
-
-/// By how much counts shrink, from the environment: 1 on real hardware, 10 or so under emulation.
-pub(crate) fn divisor() -> usize {
-    std::env::var("LAYBY_TEST_SCALE")
-        .map_or(1, |scale| scale.parse().expect("LAYBY_TEST_SCALE must be a number"))
-        .max(1)
-}
 
 /// A count that shrinks under emulation, but never so far that the test loses its meaning.
 pub(crate) fn scaled(count: usize) -> usize {
@@ -55,29 +47,6 @@ pub(crate) fn number_from_environment(name: &str) -> Option<usize> {
 /// How long a test goes on that repeats itself for as long as one likes.
 pub(crate) fn soak_duration() -> Duration {
     Duration::from_secs(number_from_environment("LAYBY_SOAK_SECONDS").unwrap_or(2) as u64)
-}
-
-/// Aborts the process when a test hangs, which is what a lost wake-up looks like. Disarmed on drop.
-#[must_use = "the watchdog is disarmed when it is dropped"]
-pub(crate) struct Watchdog(#[allow(dead_code, reason = "its end is the signal")] mpsc::Sender<()>);
-
-/// How long a watchdog waits: far longer than any test takes on any machine, unless the environment says otherwise.
-fn patience() -> Duration {
-    let seconds = std::env::var("LAYBY_TEST_PATIENCE")
-        .map_or(180, |seconds| seconds.parse().expect("LAYBY_TEST_PATIENCE must be a number of seconds"));
-    Duration::from_secs(seconds) * u32::try_from(divisor()).unwrap_or(u32::MAX)
-}
-
-pub(crate) fn watchdog() -> Watchdog {
-    let (disarm, disarmed) = mpsc::channel();
-    let test = thread::current().name().unwrap_or("a test").to_owned();
-    thread::spawn(move || {
-        if disarmed.recv_timeout(patience()) == Err(RecvTimeoutError::Timeout) {
-            eprintln!("{test} hangs: a lost wake-up, or an assertion failed while others waited (see --nocapture)");
-            std::process::abort();
-        }
-    });
-    Watchdog(disarm)
 }
 
 /// Returns when `holds` does.

@@ -2,8 +2,8 @@
 //!
 //! Left out, since there is nothing here to put them to: interruption and cancellation (glibc's tst-sem7 to 9, the JDK's
 //! testInterruptible; a take that gives up by time stands in for them where its effect on the queue is what is tested),
-//! closing (tokio), negative permits (JDK), a maximum of one's own (.NET), processes (glibc's tst-sem3 and 4), merging
-//! and splitting permits (tokio).
+//! negative permits (JDK), a maximum of one's own (.NET), processes (glibc's tst-sem3 and 4). Closing, merging and splitting
+//! (tokio) are in tests/tasks/ported.rs.
 
 use crate::common::{Queue, Tally, eventually, scaled, watchdog};
 use layby::sema::Semaphore;

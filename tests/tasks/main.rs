@@ -1,10 +1,12 @@
 //! Tasks that wait in a wait table. Blind to: weak memory and rare interleavings, which tests/loom has.
 
 #![cfg(not(layby_model))]
+#![allow(clippy::await_holding_lock, reason = "it means the guards of locks that block their thread")]
 
 #[path = "../common/mod.rs"]
 mod common;
 mod events;
+mod every_poll;
 mod flag;
 mod hostile;
 mod hostile_sema;
@@ -12,6 +14,7 @@ mod locks;
 mod many;
 mod mixed;
 mod pool;
+mod ported;
 mod reports;
 mod sema;
 
