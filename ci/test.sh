@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The test suite natively, and every example: debug and release, on all CPUs and on one, with Park as the platform's backend, with
-# the feature `counters`, and, where they matter, with counters of 32 bits.
+# The test suite natively, every example, and tasks on real runtimes: debug and release, on all CPUs and on one, with Park as the
+# platform's backend, with the feature `counters`, and, where they matter, with counters of 32 bits.
 # Usage: ci/test.sh [TIMES]: how often each of them runs (default 1); e.g. ci/test.sh 50 before a release
 # Needs: the Rust toolchain; taskset (util-linux) for the run on one CPU. Takes: 2 minutes for one time.
 set -euo pipefail
@@ -20,6 +20,10 @@ repeat() {
 [ -n "${LAYBY_SUITE_HAS_RUN:-}" ] || repeat "debug" cargo test
 for example in examples/*.rs; do
     repeat "$example" cargo run --quiet --example "$(basename "$example" .rs)"
+done
+repeat "tasks on real runtimes" cargo test -p async_service
+for service in connection_pool rate_limiter admissions; do
+    repeat "examples/async_service, $service" cargo run --quiet -p async_service --bin "$service"
 done
 repeat "release" cargo test --release
 if command -v taskset >/dev/null && taskset -c 0 true; then
