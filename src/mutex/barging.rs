@@ -73,6 +73,23 @@
 //! first one: it cannot nap. So how often it is overtaken has no bound. A future that is dropped may have been in charge; it gives
 //! the lock to the next if it is free for it, and otherwise leaves `WAITERS` to the holder.
 //!
+//! Why does it not set `STARVING` at once, as a first one does after its nap? The words would allow it: the next release would
+//! wake it, nobody else could take the lock, and to drop the future gives the mark back. But then a lock that nobody holds is kept
+//! for a task until somebody polls it, and that may be the very thread that is kept out:
+//!
+//! ```text
+//! an executor's only thread                                      another thread
+//! task a: woken, overtaken: + STARVING
+//!                                                                - LOCKED; wake task a: it is to be polled
+//! task b: acquire, without a future: sleeps
+//! (forever: it would poll task a next)
+//! ```
+//!
+//! As it is, task b overtakes. So a task may lock without a future where there is no `.await` before it unlocks, beside tasks that
+//! do have one; and a future that is kept and not polled keeps no thread from the lock, and no newcomer. (It does keep back tasks
+//! that went to sleep behind it, if no thread waits: it is in charge, B1. They go on when it is polled or dropped.) A bound is worth
+//! less than that here: who needs one has the fair mutex, with what comes with it.
+//!
 //! # Release never touches a dead mutex
 //!
 //! The subtraction is the last access. The next holder may free the mutex at once; what follows uses the address as a

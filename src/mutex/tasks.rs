@@ -11,7 +11,7 @@ pub type AcquireFairAsync<'a, H = Global> = Waiting<AtHome<H>, AcquiringFair<'a,
 
 impl<H: Home> RawMutex<H> {
     /// Locks, from a task. The future may be dropped at any time. Threads and tasks that come while the lock is free may overtake it
-    /// any number of times.
+    /// any number of times: a lock that were kept for it would be kept until it is polled, also from the thread that should do so.
     #[track_caller]
     pub fn acquire_async(&self) -> AcquireAsync<'_, H> {
         let waiter = Waiter::newcomer(self);

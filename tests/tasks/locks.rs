@@ -252,6 +252,24 @@ fn a_task_that_was_overtaken_is_woken_again() {
     assert!(poll(future.as_mut(), &woken).is_ready());
 }
 
+/// It may be this very thread that should poll it. Only tasks behind it wait for that.
+#[test]
+fn a_mutex_is_not_kept_for_a_task_that_is_not_polled() {
+    let _watchdog = watchdog();
+    let mutex = Mutex::new(());
+    let held = mutex.lock();
+    let (mut first, first_woken) = (Box::pin(mutex.lock_async()), Woken::new());
+    let (mut second, second_woken) = (Box::pin(mutex.lock_async()), Woken::new());
+    assert!(poll(first.as_mut(), &first_woken).is_pending());
+    assert!(poll(second.as_mut(), &second_woken).is_pending());
+    drop(held);
+    (0..3).for_each(|_| drop(mutex.lock()));
+    assert_eq!((first_woken.count(), second_woken.count()), (1, 0));
+    drop(first);
+    assert_eq!(second_woken.count(), 1);
+    assert!(poll(second.as_mut(), &second_woken).is_ready());
+}
+
 #[test]
 fn a_task_waits_for_a_condition() {
     let _watchdog = watchdog();
