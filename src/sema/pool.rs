@@ -19,7 +19,7 @@ use crate::sync::{
 };
 use crate::ticket_queue::{MAX_PERMITS, NARROW, word_of};
 use crate::wait_table::{AtHome, Global, Home, Key, Limit, Moment, Purpose, Waiting};
-use core::fmt;
+use core::{fmt, future::Future, panic::Location};
 
 const OPEN: u32 = 0;
 const CLOSED: u32 = 1;
@@ -183,9 +183,13 @@ impl<H: Home> Pool<H> {
     }
 
     /// [`shutdown`](Self::shutdown) from a task.
-    pub async fn shutdown_async(&self) {
-        self.close();
-        drop(self.semaphore.acquire_many_async(self.all()).await);
+    #[track_caller]
+    pub fn shutdown_async(&self) -> impl Future<Output = ()> {
+        let location = Location::caller();
+        async move {
+            self.close();
+            drop(self.semaphore.acquire_many_async(self.all()).made_at(location).await);
+        }
     }
 
     /// How many permits it has, there or lent.
