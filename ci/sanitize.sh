@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The test suite under ThreadSanitizer and AddressSanitizer (with stack-use-after-return), std instrumented too, so that
-# there are no false alarms; and the faults of tests/seeded_faults.rs, each of which must be reported.
+# there are no false alarms; and the faults of tests/seeded_faults.rs, each of which must be reported. Not the examples in the
+# documentation, which do nothing that the tests do not.
 # Usage: ci/sanitize.sh [thread|address|seeded] [cargo test's arguments]      without arguments: all three
 # Needs: Debian 12 and root on a new machine (160 MB of packages: a second rustc with its std sources, LLVM's sanitizer
 # runtimes). Takes, on two cores busy with other work: seeded 60 s, thread 123 s, address 38 s; the first time 330 s more, for
@@ -72,6 +73,7 @@ suite() {
         echo "SKIPPED: ${untestable[*]}: ThreadSanitizer may hold a signal back while its thread falls asleep"
         skip=(-- "${untestable[@]/#/--skip=}")
     fi
+    [ $# != 0 ] || set -- --lib --tests
     sanitized "$sanitizer" test "$@" "${skip[@]}"
 }
 
