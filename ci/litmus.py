@@ -111,6 +111,11 @@ def waits_and_wakes():
            [[update('wanted', add(), 'Relaxed'), fence(o('no_heavy_fence')), load('count', 'Relaxed')],
             [store('count', 1, 'Relaxed'), fence(o('no_light_fence')), load('wanted', 'Relaxed')]],
            lambda r: r[0, 2] == 0 and r[1, 2] == 0, set())
+    # Several producers, of src/pipeline/ring/draws.rs: fences C and D.
+    yield ('mark_against_raise', dict(mark=0, count=0),
+           [[store('mark', 1, o('relaxed_mark')), fence(o('mark_unfenced')), load('count', o('relaxed_reached'))],
+            [update('count', add(), o('relaxed_count_raise')), load('mark', o('relaxed_look_at_mark'))]],
+           lambda r: r[0, 2] == 0 and r[1, 1] == 0, {'relaxed_mark', 'relaxed_reached'})
     # RawMutex: may_sleep against release, which looks only if it finds WAITERS (2) beside LOCKED (1).
     yield ('may_sleep_against_release', dict(slot=0, state=1),
            [publish() + [update('state', lambda state: state | 2 if state & 1 else state, 'Relaxed')],
@@ -222,6 +227,8 @@ def carriers():
         ('close', update('x', add(8), o('relaxed_close')), o('relaxed_count')),
         ('close_of_a_graph', store('x', 1, o('relaxed_graph_close')), o('relaxed_is_graph_closed')),
         ('lane', store('x', 1, o('relaxed_lane_advance')), o('relaxed_reached')),
+        ('mark', store('x', 1, o('relaxed_mark')), o('relaxed_look_at_mark')),
+        ('raise', update('x', add(), o('relaxed_count_raise')), o('relaxed_reached')),
         ('draw', update('x', add(), o('relaxed_add_if')), o('relaxed_peek')),
         ('renewal', store('x', 1, o('relaxed_renewed')), o('relaxed_is_current')),
         ('gate', update('x', add(), o('relaxed_notify')), o('relaxed_is_notified')),

@@ -40,6 +40,7 @@ impl Meter {
     }
 
     /// The entries from `first` to before `end` are about to be passed on, by a place that comes after `before`.
+    #[cold]
     pub(super) fn note(&self, before: &[Arc<Lane>], first: u64, end: u64) {
         let time = now().duration_since(self.start).as_nanos() as u64;
         // Ordering: relaxed, here and below; the count's release and acquire order them, and reports may be a little late.

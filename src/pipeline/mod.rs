@@ -103,7 +103,7 @@
 //! # Waiting
 //!
 //! Each count has one writer at a time, so an advance is a plain store and a look at a word beside it: does anybody sleep for this
-//! count? Whoever goes to sleep pays for the fences of both sides. The protocol, its wrong interleaving and W1 to W3 are in
+//! count? (That of several producers is raised by any of them, for all who are done: D1 to D3, in `ring/draws.rs`.) Whoever goes to sleep pays for the fences of both sides. The protocol, its wrong interleaving and W1 to W3 are in
 //! `ring/lane.rs`, the pair of fences is in `wait_table/asymmetric.rs`. A stage that has to wait spins briefly, yields, and then
 //! sleeps ([`WaitStrategy`]): an idle graph uses no CPU time, on any number of CPUs.
 //!

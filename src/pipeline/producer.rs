@@ -78,8 +78,9 @@ pub struct Producer<T, S: Sharing = One> {
 
 /// A producer that can be cloned, for several threads. Made by [`Graph::multi_producer`](super::Graph::multi_producer).
 ///
-/// Those who [`publish`](Producer::publish) without a time limit do so in the order in which they came; the others when there is
-/// room.
+/// Those who [`publish`](Producer::publish) without a time limit get their entries in the order in which they came; the others when
+/// there is room. Nobody waits for another to fill its entry: the stages see an entry when those before it have been filled, too,
+/// which may be after `publish` has returned.
 ///
 /// ```
 /// use layby::pipeline::Graph;

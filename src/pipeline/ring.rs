@@ -8,7 +8,8 @@
 //! - **R2.** A stage touches `n` from when the counts of all places before it exceed `n` until its own does: alone if it is
 //!   [`Sole`], as one of several who only read if it is [`Among`].
 //! - **R3.** A count is written by one thread at a time, and grows over what its place has been given and is done with. A stage
-//!   is one value, which is not shared. Of several producers, who claimed `n` writes when the count is `n`.
+//!   is one value, which is not shared. Several producers are the exception: any of them writes their count, from `c` to `e`, if it
+//!   is `c` and those who claimed what is below `e` are done with it (`draws.rs`, D1 to D3).
 //!
 //! And of the wiring:
 //!
@@ -26,17 +27,16 @@
 
 #![allow(unsafe_code)]
 
+mod draws;
 mod lane;
 mod task;
 mod wiring;
 
 use super::Reason;
 use crate::deadline::Deadline;
-use crate::sync::{
-    atomic::{AtomicU64, AtomicUsize, Ordering},
-    cell::UnsafeCell,
-};
+use crate::sync::cell::UnsafeCell;
 use core::{fmt, iter, marker::PhantomData, mem};
+use draws::Draws;
 pub(super) use lane::{Ended, Lane, Reached};
 use std::sync::Arc;
 pub(super) use task::yield_now;
@@ -451,13 +451,7 @@ pub(super) trait Publish<T> {
     /// If `n` is more than the ring has.
     fn publish(&mut self, n: u64, patience: Patience, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Ended>;
 
-    /// Like `publish`, but does not wait, neither for room nor for other producers.
-    ///
-    /// # Panics
-    /// If `n` is more than the ring has.
-    fn publish_in_turn(&mut self, n: u64, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Ended>;
-
-    /// A lane that keeps `n` entries from being published in turn, and how far it must be.
+    /// A lane that has no room for `n` entries, and how far it must be.
     fn obstacle(&self, n: u64) -> Option<(&Lane, u64)>;
 
     /// Says that this producer publishes no more.
@@ -481,10 +475,6 @@ impl<T> Publish<T> for Single<T> {
         Ok(())
     }
 
-    fn publish_in_turn(&mut self, n: u64, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Ended> {
-        self.publish(n, None, fill)
-    }
-
     fn obstacle(&self, n: u64) -> Option<(&Lane, u64)> {
         self.outlet.obstacle(self.next + n)
     }
@@ -497,7 +487,7 @@ impl<T> Publish<T> for Single<T> {
 impl<T> Single<T> {
     /// Lets others publish, too.
     pub(super) fn into_one_of_several(self) -> OneOfSeveral<T> {
-        let draws = Draws { next: AtomicU64::new(self.next), producers: AtomicUsize::new(1) };
+        let draws = Draws::new(self.next, self.outlet.ring.capacity());
         OneOfSeveral { outlet: self.outlet, draws: Arc::new(draws) }
     }
 }
@@ -509,56 +499,33 @@ pub struct OneOfSeveral<T> {
     draws: Arc<Draws>,
 }
 
-/// Who of several producers publishes what. On a line of its own: all of them write it.
-#[repr(align(128))]
-struct Draws {
-    /// The next sequence number that nobody has claimed.
-    next: AtomicU64,
-    producers: AtomicUsize,
-}
-
 impl<T> Publish<T> for OneOfSeveral<T> {
     fn lane(&self) -> &Lane {
         &self.outlet.own
     }
 
+    #[inline]
     fn publish(&mut self, n: u64, patience: Patience, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Ended> {
         self.outlet.check(n);
         let first = match patience {
             Some(deadline) if deadline.instant().is_none() => self.draw_and_wait(n)?,
             _ => self.draw_if_room(n, patience)?,
         };
+        let end = first + n;
         // SAFETY: the numbers have been drawn, by nobody else, and there is room.
-        unsafe { self.outlet.fill(first, first + n, fill) };
-        // Then it is our turn to write the count, when it has come to `first` (R3).
-        self.outlet.own.wait_at_least(first, Deadline::NEVER)?;
-        self.outlet.own.advance_to(first + n);
-        Ok(())
-    }
-
-    fn publish_in_turn(&mut self, n: u64, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Ended> {
-        self.outlet.check(n);
-        let first = self.outlet.own.reached().count();
-        self.outlet.wait_for_room(first + n, None)?;
-        // Ordering: relaxed; as in `draw_and_wait`. If nobody has drawn since the count came to `first`, it is our turn.
-        let drawn = self.draws.next.compare_exchange(first, first + n, Ordering::Relaxed, Ordering::Relaxed);
-        drawn.map_err(|_| Ended::TimedOut)?;
-        // SAFETY: the numbers have been drawn, by nobody else, and there is room.
-        unsafe { self.outlet.fill(first, first + n, fill) };
-        self.outlet.own.advance_to(first + n);
+        unsafe { self.outlet.fill(first, end, fill) };
+        self.outlet.own.measure(first, end);
+        self.draws.publish(first, end, &self.outlet.own);
         Ok(())
     }
 
     fn obstacle(&self, n: u64) -> Option<(&Lane, u64)> {
-        let first = self.draws.next.load(Ordering::Relaxed);
-        let turn = self.outlet.own.reached().is_below(first).then_some((&*self.outlet.own, first));
-        turn.or_else(|| self.outlet.obstacle(first + n))
+        self.outlet.obstacle(self.draws.next() + n)
     }
 
     /// The last one finishes.
     fn leave(&mut self) {
-        // Ordering: acquire and release; the last one sees what the others have published.
-        if self.draws.producers.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.draws.leave() {
             self.outlet.own.finish_at(self.outlet.own.reached().count());
         }
     }
@@ -566,28 +533,27 @@ impl<T> Publish<T> for OneOfSeveral<T> {
 
 impl<T> OneOfSeveral<T> {
     /// Draws `n` numbers and waits for room, before all who draw later.
+    #[inline]
     fn draw_and_wait(&mut self, n: u64) -> Result<u64, Ended> {
-        // Ordering: relaxed, here and below; that the numbers are different is all.
-        let first = self.draws.next.fetch_add(n, Ordering::Relaxed);
+        let first = self.draws.draw(n);
         self.outlet.wait_for_room(first + n, Some(Deadline::NEVER))?;
         Ok(first)
     }
 
     /// Draws `n` numbers when there is room for them: a number cannot be given back.
     fn draw_if_room(&mut self, n: u64, patience: Patience) -> Result<u64, Ended> {
-        let mut first = self.draws.next.load(Ordering::Relaxed);
+        let mut first = self.draws.next();
         loop {
             self.outlet.wait_for_room(first + n, patience)?;
-            match self.draws.next.compare_exchange_weak(first, first + n, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Ok(first),
+            match self.draws.draw_these(first, first + n) {
+                Ok(()) => return Ok(first),
                 Err(now) => first = now,
             }
         }
     }
 
     pub(super) fn another(&self) -> Self {
-        // Ordering: relaxed; only the last one matters, and this is not it.
-        self.draws.producers.fetch_add(1, Ordering::Relaxed);
+        self.draws.join();
         let Outlet { ring, own, last, room } = &self.outlet;
         let outlet = Outlet { ring: ring.clone(), own: own.clone(), last: last.clone(), room: *room };
         Self { outlet, draws: self.draws.clone() }

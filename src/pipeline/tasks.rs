@@ -159,7 +159,7 @@ impl<T, S: Sharing> Producer<T, S> {
         loop {
             self.check_open()?;
             let fill_once = |batch: Batch<'_, T>| fill.take().expect("it is called once")(batch);
-            if self.place.publish_in_turn(n as u64, fill_once).is_ok() {
+            if self.place.publish(n as u64, None, fill_once).is_ok() {
                 return Ok(());
             }
             if let Some((lane, count)) = self.place.obstacle(n as u64)

@@ -148,6 +148,30 @@ fn the_last_of_two_producers_finishes() {
     });
 }
 
+/// The stage sees what each of them has filled, whoever of them has published it (D2), and sees all of it (D3).
+#[test]
+fn two_producers_publish_for_each_other() {
+    explore_run(2, || {
+        let mut graph = Graph::new(2, || 0);
+        let mut stage = graph.stage("stage");
+        let producer = graph.multi_producer();
+        let publish = |mut producer: MultiProducer<u32>| {
+            thread::spawn(move || {
+                producer.publish(|entry| *entry = 1).unwrap();
+                forget(producer);
+            })
+        };
+        let threads = [publish(producer.clone()), publish(producer)];
+        let mut seen = 0;
+        while seen < 2 {
+            let progress = stage.consume(2, |batch| seen += batch.map(|entry| *entry).sum::<u32>());
+            assert!(matches!(progress, Ok(Progress::Worked(_))));
+        }
+        join(threads);
+        forget(stage);
+    });
+}
+
 /// A stage and a producer that wait, each for another side of the stage that is dropped.
 #[test]
 fn a_dropped_stage_against_those_who_wait() {

@@ -96,9 +96,9 @@ fn two_tasks_want_different_counts() {
     });
 }
 
-/// A thread may have drawn the number before: the task comes after it, and both are published.
+/// A thread may draw the number first: the task draws the next, and both are published.
 #[test]
-fn a_task_publishes_in_its_turn() {
+fn a_task_publishes_beside_a_thread() {
     explore_run(2, || {
         let mut graph = graph(2);
         let mut stage = graph.stage("stage");

@@ -127,17 +127,17 @@ fn a_panic_in_a_producer_closes_the_graph() {
     }
 }
 
-/// Producers behind the one that panics have drawn their numbers and wait for it.
+/// Who is behind the one that panics has drawn its number, and waits for room.
 #[test]
-fn a_panic_frees_producers_that_wait_for_their_turn() {
+fn a_panic_frees_producers_behind_it() {
     let _watchdog = watchdog();
-    let graph = Graph::new(4, || 0);
+    let graph = Graph::new(1, || 0);
     let mut first = graph.multi_producer();
     let mut second = first.clone();
     let unwound = catch_unwind(AssertUnwindSafe(|| {
         _ = first.publish(|_| {
-            let waiting = spawn("for its turn", move || second.publish(|entry| *entry = 2));
-            all_asleep(&["for its turn"]);
+            let waiting = spawn("behind it", move || second.publish(|entry| *entry = 2));
+            all_asleep(&["behind it"]);
             panic_any(waiting);
         });
     }));

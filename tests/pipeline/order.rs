@@ -1,7 +1,7 @@
 //! Each entry goes through each stage once, in order; readers see what the stage before them wrote; nobody goes too far.
 
 use crate::common::{scaled, watchdog};
-use layby::pipeline::{Graph, Stage, WaitStrategy};
+use layby::pipeline::{Graph, Progress, Stage, WaitStrategy};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -90,6 +90,24 @@ fn several_producers_lose_and_repeat_nothing() {
         }
         assert_eq!(out.len() as u64, PRODUCERS * each);
     }
+}
+
+/// Who comes behind it in the ring publishes and goes on. The entries come out in order all the same, when the slow one is done.
+#[test]
+fn a_slow_producer_does_not_hold_up_the_others() {
+    let _watchdog = watchdog();
+    let mut graph = Graph::new(8, || 0);
+    let mut stage = graph.stage("stage");
+    let mut slow = graph.multi_producer();
+    let mut other = slow.clone();
+    slow.publish(|entry| {
+        *entry = 1;
+        other.publish(|entry| *entry = 2).unwrap();
+        other.try_publish(|entry| *entry = 3).unwrap();
+        assert_eq!(stage.try_consume(8, |_| ()), Ok(Progress::Idle), "nothing is passed over");
+    })
+    .unwrap();
+    assert_eq!(stage.try_consume(8, |batch| assert!(batch.eq([&1, &2, &3]))), Ok(Progress::Worked(3)));
 }
 
 /// Readers see what was parsed; who comes after them comes after both; the reader behind another comes after that one.

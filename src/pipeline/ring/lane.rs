@@ -1,4 +1,5 @@
-//! A count of entries with one writer at a time, on a cache line of its own, and how its readers wait for it.
+//! A count of entries with one writer at a time, or several who take turns by compare-and-swap, on a cache line of its own, and how its
+//! readers wait for it.
 //!
 //! # The protocol
 //!
@@ -30,7 +31,8 @@
 //!   most `c`, unless the sleeper sees `c` itself: the argument of `wait_table/asymmetric.rs`.
 //! - **W2.** A writer that goes there resets `wanted` before it wakes, so that its next advances are cheap again, and wakes
 //!   everybody on the lane. A sleeper whose count has not come announces itself anew. One that has announced itself just before the
-//!   reset, and is not on its chain yet, sees the reset when it is: of fences A and B one comes first.
+//!   reset, and is not on its chain yet, sees the reset when it is: of fences A and B one comes first. Of several producers any may be
+//!   the writer, and two may go there at once, or late: that wakes too many, and nobody too few.
 //! - **W3.** Whoever closes the graph wakes all lanes, whatever is wanted; sleepers ask for that, too, after fence A.
 //!
 //! Fence A comes after the announcement, too, and where the light fence is a `SeqCst` fence it would do for the heavy one. Where the
@@ -129,15 +131,30 @@ impl Lane {
     /// Sets the count, which must have grown, and wakes those who sleep for it. One thread at a time (R3).
     #[inline]
     pub(super) fn advance_to(&self, count: u64) {
-        if let Some(meter) = &self.meter {
-            self.measure(meter, count);
+        if self.meter.is_some() {
+            self.measure(self.reached().count(), count);
         }
         self.store(count);
     }
 
-    #[cold]
-    fn measure(&self, meter: &Meter, count: u64) {
-        meter.note(&self.before, self.reached().count(), count);
+    /// Raises the count, if it is `from`, and wakes those who sleep for it; whether it was. For several threads at a time, who have
+    /// [measured](Self::measure) their entries before.
+    #[inline]
+    pub(super) fn advance_from(&self, from: u64, to: u64) -> bool {
+        // Ordering: release; matches the acquire in `reached`. SeqCst; see fence D in `draws.rs`.
+        let raised = self.line.word.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+        if raised {
+            self.wake_if_wanted(to);
+        }
+        raised
+    }
+
+    /// Measures the entries from `first` to before `end`, which are about to be passed on, if the graph is measured.
+    #[inline]
+    pub(super) fn measure(&self, first: u64, end: u64) {
+        if let Some(meter) = &self.meter {
+            meter.note(&self.before, first, end);
+        }
     }
 
     /// Says that this is all. One thread at a time (R3), the last.
@@ -149,6 +166,11 @@ impl Lane {
     fn store(&self, word: u64) {
         // Ordering: release; matches the acquire in `reached`.
         self.line.word.store(word, Ordering::Release);
+        self.wake_if_wanted(word);
+    }
+
+    #[inline]
+    fn wake_if_wanted(&self, word: u64) {
         self.fences.light();
         // Ordering: relaxed; ordered by the fences (W1).
         if word >= self.line.wanted.load(Ordering::Relaxed) {
