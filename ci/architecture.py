@@ -57,6 +57,7 @@ SAFE_TRAITS = {
     'TryUpgrade': 'the same',
     'LockAsync': 'the same',
     'CondvarAsync': 'the same',
+    'CondvarWake': 'the same',
     'Waitable': 'sealed',
     'Access': 'sealed',
     'Sharing': 'sealed',

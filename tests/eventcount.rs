@@ -5,14 +5,17 @@
 
 mod common;
 
-use common::{Shared, scaled, watchdog};
+use common::{Shared, eventually, scaled, watchdog};
 use layby::eventcount::{EventCount, Sequencer, WaitPoint};
 use layby::sys::Backend;
 use layby::wait_table::Home;
 use layby::{Closed, Key, WaitError, WaitOutcome, WaitTable};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -377,7 +380,9 @@ fn notify_all_reaches_all_who_wait<H: Home>() {
 fn a_notification_between_prepare_and_commit_ends_the_commit() {
     let _watchdog = watchdog();
     let point = WaitPoint::new();
-    for notify in [WaitPoint::notify_one, WaitPoint::notify_all] {
+    let one = |point: &WaitPoint| assert!(!point.notify_one(), "it does not wait yet");
+    let all = |point: &WaitPoint| assert_eq!(point.notify_all(), 0, "it does not wait yet");
+    for notify in [one as fn(&WaitPoint), all] {
         let prepared = point.prepare();
         notify(&point);
         prepared.commit();
@@ -386,6 +391,29 @@ fn a_notification_between_prepare_and_commit_ends_the_commit() {
         notify(&point);
         assert_eq!(prepared.commit_deadline(Instant::now()), WaitOutcome::Woken);
     }
+}
+
+/// Threads and tasks; a task that has been woken and not polled since is not woken again.
+#[test]
+fn a_notification_says_whom_it_woke() {
+    let _watchdog = watchdog();
+    common::homes::home!(Alone, layby::sys::Native, 8);
+    let (point, open) = (WaitPoint::<Alone>::new_in(), AtomicBool::new(false));
+    let is_open = || open.load(Ordering::Relaxed);
+    assert_eq!((point.notify_one(), point.notify_all()), (false, 0), "nobody waits");
+    let mut context = Context::from_waker(Waker::noop());
+    let mut tasks = [pin!(point.wait_until_async(is_open)), pin!(point.wait_until_async(is_open))];
+    assert!(tasks.iter_mut().all(|task| task.as_mut().poll(&mut context).is_pending()));
+    assert_eq!([(); 3].map(|()| point.notify_one()), [true, true, false]);
+    assert!(tasks.iter_mut().all(|task| task.as_mut().poll(&mut context).is_pending()));
+    thread::scope(|s| {
+        s.spawn(|| point.wait_until(is_open));
+        eventually(|| Alone::TABLE.waiters().iter().count() == 3);
+        open.store(true, Ordering::Relaxed);
+        assert_eq!(point.notify_all(), 3);
+    });
+    assert!(tasks.iter_mut().all(|task| task.as_mut().poll(&mut context).is_ready()));
+    assert_eq!((point.notify_one(), point.notify_all()), (false, 0), "all are gone");
 }
 
 /// It may take what it waits for.

@@ -79,8 +79,10 @@ fn is_full(state: u64) -> bool {
 /// [`notify_one`](Self::notify_one) is right if any one of those who wait could use what was added: an item of a queue, a free
 /// connection. If they wait for different conditions at one point, the one that is chosen may not be the one that could go on,
 /// and it takes [`notify_all`](Self::notify_all). A notification that falls between a `prepare` and its `cancel` is not lost to
-/// others: whoever cancels has not been chosen for good. Neither returns anything: a thread between `prepare` and `commit` is
-/// let go by the notification, but was not asleep to be counted.
+/// others: whoever cancels has not been chosen for good.
+///
+/// Both return how many threads and tasks they found waiting, and woke: no more than they let go. A thread between `prepare` and
+/// `commit` is let go too, but does not wait yet; whoever another notification is waking at that moment counts there.
 ///
 /// # Example
 ///
@@ -241,22 +243,19 @@ impl<H: Home> WaitPoint<H> {
     }
 
     /// Lets one thread check its condition again, the one that has waited longest, if any waits. All threads that are between
-    /// [`prepare`](Self::prepare) and [`commit`](Prepared::commit) check again too.
+    /// [`prepare`](Self::prepare) and [`commit`](Prepared::commit) check again too. Returns whether it
+    /// [found one waiting](Self#which-notification).
     #[inline]
     #[doc(alias("signal", "wake_one"))]
-    pub fn notify_one(&self) {
-        if self.announce() {
-            table_of::<H>().wake_one(self.key());
-        }
+    pub fn notify_one(&self) -> bool {
+        self.announce() && table_of::<H>().wake_one(self.key()) != 0
     }
 
-    /// Lets all threads that wait check their condition again.
+    /// Lets all threads that wait check their condition again. Returns how many it [found waiting](Self#which-notification).
     #[inline]
     #[doc(alias("broadcast", "wake_all"))]
-    pub fn notify_all(&self) {
-        if self.announce() {
-            table_of::<H>().wake_all(self.key());
-        }
+    pub fn notify_all(&self) -> usize {
+        if self.announce() { table_of::<H>().wake_all(self.key()) } else { 0 }
     }
 
     /// Begins a new epoch, if anybody waits.

@@ -31,6 +31,7 @@ use std::time::{Duration, Instant};
 /// | [`wait_for`](lock_api::Condvar::wait_for), [`wait_until`](lock_api::Condvar::wait_until) | with a timeout, or a deadline |
 /// | [`wait_while_for`](lock_api::Condvar::wait_while_for), [`wait_while_until`](lock_api::Condvar::wait_while_until) | both |
 /// | [`notify_one`](lock_api::Condvar::notify_one), [`notify_all`](lock_api::Condvar::notify_all) | return `false` and `0`, [whoever was woken](RawCondvar) |
+/// | [`wake_one`](CondvarWake::wake_one), [`wake_all`](CondvarWake::wake_all) | the same, and return how many they woke: of [`CondvarWake`] |
 ///
 /// ```
 /// use layby::mutex::{Condvar, Mutex};
@@ -56,13 +57,52 @@ pub type FairCondvar = lock_api::Condvar<RawCondvar<RawFairMutex>>;
 /// A panic of the mutex's `unlock` leaves the wait with the mutex locked again; one of its `lock` aborts the process, as lock_api
 /// asks.
 ///
-/// Waits may end early, so nobody can say how many threads a notification let go: `notify_one` returns `false` and
-/// `notify_all` returns 0, whoever was woken, as lock_api asks. Code that counts on their results, as parking_lot's users
-/// can, must not be ported as it is. `notify_one` wakes the thread that has waited longest.
+/// Waits may end early, so nobody can say exactly how many threads a notification let go; lock_api asks that `notify_one` return
+/// `false` then and `notify_all` 0, whoever was woken. [`CondvarWake`] has the same two calls, which return how many they woke at
+/// least: code that uses parking_lot's results is ported to these. `notify_one` wakes the thread that has waited longest.
 pub struct RawCondvar<R> {
     /// Makes the address this condvar's own: things of no size may share theirs.
     _place: u8,
     mutex: PhantomData<fn(&R)>,
+}
+
+/// Notifications that return whom they woke, for [`Condvar`] and [`FairCondvar`]: lock_api's own must not, where waits may
+/// [end early](RawCondvar).
+///
+/// The number is of threads and tasks that waited, and whose wait this call has ended: none of them returns with a timeout. A task
+/// that is dropped before it is polled passes the notification on to the next. It is no more than the call let go, and
+/// can be less: whom another thread wakes, or has in its hands, at that moment is not counted. So a number above 0 says that
+/// somebody goes on; 0 says that most likely nobody waited.
+///
+/// ```
+/// use layby::mutex::{Condvar, CondvarWake, Mutex};
+///
+/// let (jobs, added) = (Mutex::new(vec![]), Condvar::new());
+/// jobs.lock().push("index");
+/// if added.wake_one() == 0 {
+///     // Most likely no worker is idle: start another.
+/// }
+/// ```
+pub trait CondvarWake {
+    /// Wakes one, the thread that has waited longest, or if none waits a task, like
+    /// [`notify_one`](lock_api::Condvar::notify_one). Returns how many it woke: more than one only if another thread changed
+    /// the same chain at the same time.
+    fn wake_one(&self) -> usize;
+
+    /// Wakes all who wait, like [`notify_all`](lock_api::Condvar::notify_all). Returns how many that were.
+    fn wake_all(&self) -> usize;
+}
+
+impl<R: lock_api::RawMutex> CondvarWake for lock_api::Condvar<RawCondvar<R>> {
+    #[inline]
+    fn wake_one(&self) -> usize {
+        global().wake_one(self.raw().key())
+    }
+
+    #[inline]
+    fn wake_all(&self) -> usize {
+        global().wake_all(self.raw().key())
+    }
 }
 
 impl<R> RawCondvar<R> {

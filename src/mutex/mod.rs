@@ -50,7 +50,7 @@ pub use tasks::{AcquireAsync, AcquireFairAsync, Acquiring, AcquiringFair};
 pub use lock_api;
 #[cfg(not(layby_model))]
 pub use {
-    condvar::{Condvar, FairCondvar, RawCondvar},
+    condvar::{Condvar, CondvarWake, FairCondvar, RawCondvar},
     futures::{CondvarAsync, LockAsync, OwnedMutexGuard},
     guards::{
         ArcFairMutexGuard, ArcMutexGuard, FairMutex, FairMutexGuard, FairMutexIn, LockWithin, MappedFairMutexGuard,

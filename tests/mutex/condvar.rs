@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "a mutex of one's own for lock_api")]
 
 use crate::common::{Tally, end_of_time, process::running, watchdog};
-use layby::mutex::{RawCondvar, RawMutex};
+use layby::mutex::{CondvarWake, RawCondvar, RawMutex};
 use lock_api::{GuardSend, RawMutexTimed};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -142,6 +142,48 @@ fn notify_all_reaches_all_who_wait() {
         *open.lock() = true;
         changed.notify_all();
     });
+}
+
+/// Whoever counts itself with the mutex locked is published when the mutex can be locked again.
+#[test]
+fn wakes_say_how_many_they_woke() {
+    const WAITERS: usize = 4;
+    let _watchdog = watchdog();
+    let (open, changed, waiting) = (Mutex::new(0), Condvar::new(), Tally::new());
+    let wait_for = |gate| {
+        let mut open = open.lock();
+        waiting.add();
+        changed.wait_while(&mut open, |open| *open < gate);
+    };
+    assert_eq!((changed.wake_one(), changed.wake_all()), (0, 0), "nobody waits");
+    thread::scope(|s| {
+        let first = s.spawn(|| wait_for(1));
+        waiting.reaches(1);
+        *open.lock() = 1;
+        assert_eq!(changed.wake_one(), 1);
+        first.join().unwrap();
+        for _ in 0..WAITERS {
+            s.spawn(|| wait_for(2));
+        }
+        waiting.reaches(1 + WAITERS);
+        *open.lock() = 2;
+        assert_eq!(changed.wake_all(), WAITERS);
+    });
+    assert_eq!((changed.wake_one(), changed.wake_all()), (0, 0), "all are gone");
+}
+
+/// What lock_api asks of a condition variable whose waits may end early.
+#[test]
+fn notifications_say_nothing() {
+    let _watchdog = watchdog();
+    static CHANGED: Condvar = Condvar::new();
+    for notify in [|| assert!(!CHANGED.notify_one()), || assert_eq!(CHANGED.notify_all(), 0)] {
+        let mutex = Mutex::new(());
+        let mut guard = mutex.lock();
+        WHEN_UNLOCKED.set(notify);
+        CHANGED.wait(&mut guard);
+        WHEN_UNLOCKED.set(|| ());
+    }
 }
 
 /// A mutex whose `unlock` panics has unlocked: it is locked again before the panic goes on, with the guard still in use.
