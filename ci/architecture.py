@@ -15,7 +15,7 @@ from rust_source import code_only, end_of_bracket, files, line_of, without_tests
 
 # Who may use whom. From the bottom to the top; nobody uses what is above it, and the clients do not use each other.
 BELOW_THE_TABLE = {'sync', 'sys', 'counters', 'deadline', 'error', 'spin_policy'}
-CLIENTS = {'atomic', 'eventcount', 'mutex', 'rwlock', 'sema', 'paper', 'pipeline'}
+CLIENTS = {'atomic', 'eventcount', 'mutex', 'once', 'rwlock', 'sema', 'paper', 'pipeline'}
 OF_A_CLIENT = {'sync', 'counters', 'deadline', 'error', 'spin_policy', 'wait_table', 'ticket_queue'}
 MAY_USE = {
     'sync': set(),
@@ -29,6 +29,7 @@ MAY_USE = {
     'atomic': OF_A_CLIENT,
     'eventcount': OF_A_CLIENT,
     'mutex': OF_A_CLIENT,
+    'once': OF_A_CLIENT,
     'rwlock': OF_A_CLIENT,
     # Not on `eventcount`: its counts have one writer, which needs no read-modify-write.
     'pipeline': OF_A_CLIENT,

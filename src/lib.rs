@@ -28,6 +28,7 @@
 //! | to protect data, fast | [`mutex::Mutex`], [`mutex::Condvar`] | whoever comes first |
 //! | to protect data, in order | [`mutex::FairMutex`] | the next in line |
 //! | the same, with many readers at once | [`rwlock::RwLock`] | the next in line: a writer, or all readers up to the next writer |
+//! | to do something once | [`once::Once`]; for a value `std::sync::OnceLock` | all who wait |
 //! | to wait for any of several things | [`wait_until_any()`] | all who wait on one of them |
 //! | a wait that ends because something else happens: shutdown, an interrupt, a deadline | [`Cancel`], [`Limit`] | |
 //! | the paper's own forms, a loop or arm-check-wait | [`location_wait`], [`arm`] | all who wait there |
@@ -70,6 +71,7 @@ pub mod eventcount;
 pub mod model;
 #[cfg(feature = "mutex")]
 pub mod mutex;
+pub mod once;
 pub mod paper;
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
 pub mod pipeline;

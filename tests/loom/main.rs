@@ -22,6 +22,7 @@ mod lazy;
 mod litmus;
 mod lock_task;
 mod mutex;
+mod once;
 mod paper;
 mod pick;
 mod pipeline;
