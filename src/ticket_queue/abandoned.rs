@@ -105,6 +105,36 @@
 //!   after publishing, and any thread that changed either since then searched for the marker (P2, C2, S2); by M1 and M2 one of
 //!   them found it. If that was C2, somebody was behind the marker and has looked (W) or settled it on leaving.
 //!
+//! # Forgotten
+//!
+//! A task's future can be forgotten, and its ticket with it; nobody is then inside a call, and L1 and L4 are not true any more. The
+//! queue that it was of swallows a permit, and that is all, for itself. But it may be freed, or moved, and its address be another's:
+//!
+//! ```text
+//! queue                                    another queue, later, at the same address
+//! 1 is abandoned, 2 waits: a marker for 1
+//! the future of 2 is forgotten; gone
+//!                                          1 is drawn, and granted: inside
+//!                                          2 waits, and finds the marker for 1, granted: passes 1's permit on
+//!                                          2 is granted: two inside
+//! ```
+//!
+//! Nothing in a queue's two words says that it is another. But a marker covers tickets that are drawn:
+//!
+//! - **L5.** A marker of this queue that is there, and was there before `ticket` was loaded, ends before that `ticket`. To lower `ticket`
+//!   below its end takes these tickets in hand (S2), and then the marker is not there.
+//!
+//! So one that ends later was left by another queue. Whoever draws tickets takes such markers out before, those that start with
+//! one of the tickets and the one that ends with their last, and nobody settles them: a ticket that is drawn has no marker but its
+//! own. A marker is joined, passed over or counted only by who looks for tickets that are drawn.
+//!
+//! There may be one before the first ticket that a queue draws at its address, if it has been moved there with tickets drawn. If it
+//! is granted as a whole, so are those tickets, and not by this queue's posts: what they grant of a marker is its first ticket (C1),
+//! or else they take it out themselves (P2). So who has a ticket behind a marker (W, S2, S3) leaves it alone if more is granted, and
+//! the line stays as it was moved: stuck.
+//!
+//! The alert stays raised, for it may be another table's; that costs time. As long as no task has drawn a ticket, nobody looks.
+//!
 //! S2 need not load `grant` first: if a permit comes for `first` just before the compare-and-swap, it stays in the
 //! semaphore as an available one, and the next thread to draw a ticket gets `first` and finds it granted.
 
@@ -114,9 +144,9 @@ use super::{
     marker_banks::FEW_MARKERS,
     markers::{self, Found, Span},
     wake::wake_holders,
-    word::{Word, key_of},
+    word::{Word, before, key_of},
 };
-use crate::sync::{atomic::Ordering, fence_before_peek_seqcst};
+use crate::sync::{atomic::Ordering, fence_before_peek_seqcst, unchecked_atomic::AtomicBool, world_static};
 use crate::wait_table::{Home, Wakes, table_of};
 use core::{marker::PhantomData, ptr};
 
@@ -263,6 +293,19 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         self.take_starting_with(span.first)
     }
 
+    /// L5: takes out what others have left at tickets that are about to be drawn.
+    #[cold]
+    pub(super) fn drop_left_markers(&self, tickets: Span) {
+        let starting = markers::starting_among(self.address(), tickets.first, tickets.len());
+        let ending = markers::ending_with(self.address(), tickets.last);
+        for marker in starting.chain(ending) {
+            // Ordering: relaxed; who has seen the marker sees that its tickets were drawn, if they were.
+            if !before(marker.span.last, self.counts.ticket.load(Ordering::Relaxed)) {
+                marker.take_out();
+            }
+        }
+    }
+
     fn publish(&self, span: Span) {
         // Before the marker, so that the thread that takes it out has an alert to lower.
         table_of::<H>().raise_alert();
@@ -280,13 +323,37 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         self.find_ending_with(last).and_then(take_out::<H>)
     }
 
+    /// Not one that a post is about to take out.
     fn find_ending_with(&self, last: Word) -> Option<Found> {
-        if table_of::<H>().alerts() == 0 { None } else { markers::ending_with(self.address(), last) }
+        let found = if table_of::<H>().alerts() == 0 { None } else { markers::ending_with(self.address(), last) };
+        found.filter(|marker| !self.counts.is_granted(marker.span.first.wrapping_add(1)))
     }
 
     fn address(&self) -> usize {
         ptr::from_ref(self.counts).addr()
     }
+}
+
+world_static! {
+    /// Whether a task has ever drawn a ticket. Advice, until one has.
+    fn tasks_have_drawn() -> &'static AtomicBool {
+        const { AtomicBool::new(false) }
+        model { AtomicBool::new(false) }
+    }
+}
+
+/// Before a task draws a ticket, which may be forgotten.
+pub(super) fn note_task() {
+    if !tasks_have_drawn().load(Ordering::Relaxed) {
+        tasks_have_drawn().store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether queues that are gone may have left markers: "Forgotten".
+#[inline]
+pub(super) fn markers_may_be_left() -> bool {
+    // Ordering: relaxed; whoever has the place of such a queue now has seen it go.
+    tasks_have_drawn().load(Ordering::Relaxed) && markers::are_there()
 }
 
 /// C2: the rest of a conservative post of `ticket`. The queue is a name here and is not touched: it may be gone, and another be

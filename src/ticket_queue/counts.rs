@@ -49,16 +49,29 @@ impl Counts {
     #[track_caller]
     fn draw_many(&self, n: Word) -> Word {
         loop {
-            // `ticket` first: what is granted after that makes room. Ordering: acquire, for that order.
-            let first = self.ticket.load(Ordering::Acquire);
-            let waiting = distance(self.grant.load(Ordering::Relaxed), first);
-            check_room("taking", n, waiting);
-            let next = first.wrapping_add(n);
-            // Ordering: as in `draw_unchecked`.
-            if self.ticket.compare_exchange(first, next, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            let first = self.next_ticket(n);
+            if self.draw_from(first, n) {
                 return first;
             }
         }
+    }
+
+    /// The next ticket to be drawn. Panics if there is no room for `n`.
+    #[inline]
+    #[track_caller]
+    pub(super) fn next_ticket(&self, n: Word) -> Word {
+        // `ticket` first: what is granted after that makes room. Ordering: acquire, for that order.
+        let first = self.ticket.load(Ordering::Acquire);
+        let waiting = distance(self.grant.load(Ordering::Relaxed), first);
+        check_room("taking", n, waiting);
+        first
+    }
+
+    /// Draws `n` tickets, if `first` still is the next.
+    #[inline]
+    pub(super) fn draw_from(&self, first: Word, n: Word) -> bool {
+        // Ordering: as in `draw_unchecked`.
+        self.ticket.compare_exchange(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
     /// Panics if `n` more tickets cannot be granted; returns `grant` as it was.

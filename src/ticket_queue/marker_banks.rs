@@ -166,6 +166,12 @@ impl Bank {
         self.here.load(Ordering::SeqCst) != 0
     }
 
+    /// Like [`is_in_use`](Self::is_in_use), of markers that have been there for long.
+    #[inline]
+    pub(super) fn is_in_use_at_all(&self) -> bool {
+        self.here.load(Ordering::Relaxed) != 0
+    }
+
     /// Before a marker is published here.
     pub(super) fn note_publication(&self) {
         // Ordering: SeqCst, before the publication itself; and so below.

@@ -43,7 +43,7 @@
 //! own threads that leaves a marker empties them; until then they are not looked at (see [`crate::sys::fork`]).
 
 use super::{
-    marker_banks::{Bank, banks, first_bank},
+    marker_banks::{Bank, banks, elsewhere, first_bank},
     word::{AtomicWord, Word},
 };
 use crate::counters::{self, Event};
@@ -61,6 +61,12 @@ pub(super) struct Span {
 }
 
 impl Span {
+    /// The `n` tickets from `first` on.
+    #[inline]
+    pub(super) fn of(first: Word, n: Word) -> Self {
+        Self { first, last: first.wrapping_add(n - 1) }
+    }
+
     #[inline]
     pub(super) fn len(self) -> Word {
         self.last.wrapping_sub(self.first).wrapping_add(1)
@@ -209,6 +215,13 @@ pub(super) fn publish(queue: usize, span: Span, line: Word) {
         }
         bank = bank.next_for(line);
     }
+}
+
+/// Whether there are markers, of whatever queue and table.
+#[inline]
+pub(super) fn are_there() -> bool {
+    // Ordering: relaxed; for markers of queues that are gone, which whoever has the place now has seen go.
+    first_bank().is_in_use_at_all() || elsewhere().load(Ordering::Relaxed) != 0
 }
 
 /// The marker whose first ticket is this.

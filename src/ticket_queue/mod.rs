@@ -51,7 +51,7 @@ mod word;
 use crate::error::Stopped;
 use crate::sync::{atomic::Ordering, const_outside_models, fence_before_peek_seqcst};
 use crate::wait_table::{Home, Limit, Peek, Wakes, table_of};
-use abandoned::{Abandoned, after_conservative_grant};
+use abandoned::{Abandoned, after_conservative_grant, markers_may_be_left};
 use core::marker::PhantomData;
 use counts::Counts;
 use inherited::{settle_after_conservative_post, settle_after_post};
@@ -116,16 +116,32 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     /// Like [`take`](Self::take).
     #[track_caller]
     pub(crate) fn claim(&self, n: Word) {
-        self.counts.draw(n);
+        self.draw(n);
     }
 
     #[inline]
     #[track_caller]
     fn draw(&self, n: Word) -> Span {
+        if markers_may_be_left() {
+            return self.draw_unmarked(n);
+        }
         // Readers who come and go all the time must not keep a writer from drawing: it adds, and looks whether there was room
         // when it has to wait.
         let first = if ALL != 0 && n == ALL { self.counts.draw_unchecked(n) } else { self.counts.draw(n) };
-        Span { first, last: first.wrapping_add(n - 1) }
+        Span::of(first, n)
+    }
+
+    /// Draws `n` tickets that no marker covers: "Forgotten" in [`abandoned`].
+    #[cold]
+    #[track_caller]
+    fn draw_unmarked(&self, n: Word) -> Span {
+        loop {
+            let tickets = Span::of(self.counts.next_ticket(n), n);
+            self.abandoned().drop_left_markers(tickets);
+            if self.counts.draw_from(tickets.first, n) {
+                return tickets;
+            }
+        }
     }
 
     #[cold]
@@ -154,7 +170,10 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
             if !self.counts.is_granted(first.wrapping_add(n - 1)) {
                 return None;
             }
-            // Ordering: SeqCst, as in `Counts::draw`, though nobody waits for what is granted: every change of
+            if markers_may_be_left() {
+                self.abandoned().drop_left_markers(Span::of(first, n));
+            }
+            // Ordering: SeqCst, as in `Counts::draw_unchecked`, though nobody waits for what is granted: every change of
             // `ticket` upwards has one order, and on x86 it costs nothing.
             match ticket.compare_exchange_weak(first, first.wrapping_add(n), Ordering::SeqCst, Ordering::Relaxed) {
                 Ok(_) => return Some(first),

@@ -13,6 +13,7 @@
 //! - **H4.** Its future may have been made by the parent of a fork. Then the ticket is one of the parent's, which the child's
 //!   other calls may have settled, or may yet ([`super::inherited`]): to hold it would make two permits of one. It draws a new
 //!   one.
+//! - **H5.** Its future may be forgotten. Then its ticket is nobody's, and in no marker ("Forgotten" in [`super::abandoned`]).
 //!
 //! # Take against post
 //!
@@ -32,6 +33,7 @@
 
 use super::{
     TicketQueue,
+    abandoned::note_task,
     inherited::settle_before_task,
     markers::Span,
     word::{Word, key_of, ticket_of},
@@ -61,6 +63,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     pub(crate) fn key_of_task(&self, n: Word, last: Option<Key>) -> Key {
         last.unwrap_or_else(|| {
             settle_before_task::<H, ALL>(&self.counts);
+            note_task();
             let tickets = self.draw(n);
             self.refuse_without_room(tickets);
             key_of(&raw const self.counts, tickets.last)

@@ -57,6 +57,18 @@ fn neighbours_share_a_marker() {
     }
 }
 
+/// L5: a marker of tickets that are drawn is the queue's own, also for one who loaded `ticket` before they were.
+#[test]
+fn a_marker_of_tickets_that_are_drawn_is_not_dropped() {
+    let _alone = alone();
+    let queue = TicketQueue::<Own>::new(0);
+    let tickets = [(); 2].map(|()| queue.counts.draw(1));
+    settle(&queue, tickets[0]);
+    Abandoned::<Own, 0>::of(&queue.counts).drop_left_markers(Span::of(tickets[0], 1));
+    queue.post();
+    assert_eq!((Own::TABLE.alerts(), queue.surplus()), (0, 0), "the permit is the second's");
+}
+
 #[test]
 fn a_post_of_many_passes_over_those_who_are_not_neighbours_too() {
     let _alone = alone();

@@ -8,6 +8,7 @@ mod common;
 mod events;
 mod every_poll;
 mod flag;
+mod forgotten;
 mod hostile;
 mod hostile_sema;
 mod locks;

@@ -1,0 +1,116 @@
+//! Futures that are forgotten, with their places in line: nobody else gets in for it, not even where their queue has been.
+
+use crate::common::task::poll_once;
+use layby::mutex::{FairMutex, LockAsync};
+use layby::rwlock::{RwLock, RwLockAsync};
+use layby::sema::Semaphore;
+use std::{future::Future, mem, pin::pin, time::Duration};
+
+const SHORT: Duration = Duration::from_millis(20);
+
+/// Gives up `abandoned` places in line before one that is forgotten.
+fn give_up_before_a_forgotten_one<F: Future>(abandoned: usize, wait: impl Fn() -> F) {
+    let mut waits: Vec<_> = (0..=abandoned).map(|_| Box::pin(wait())).collect();
+    for future in &mut waits {
+        assert!(poll_once(future.as_mut()).is_pending());
+    }
+    mem::forget(waits.pop());
+}
+
+#[test]
+fn a_mutex_made_in_its_place_excludes() {
+    let mut mutex = FairMutex::new(());
+    mem::forget(mutex.lock());
+    give_up_before_a_forgotten_one(1, || mutex.lock_async());
+    mutex = FairMutex::new(());
+    drop(mutex.lock());
+    let first = mutex.lock();
+    assert!(mutex.try_lock_for(SHORT).is_none());
+    drop(first);
+    assert!(mutex.try_lock().is_some());
+}
+
+/// As above, but the ticket is drawn by a `try_lock`.
+#[test]
+fn a_mutex_made_in_its_place_and_only_tried_excludes() {
+    let mut mutex = FairMutex::new(());
+    mem::forget(mutex.lock());
+    give_up_before_a_forgotten_one(1, || mutex.lock_async());
+    mutex = FairMutex::new(());
+    drop(mutex.try_lock());
+    let first = mutex.try_lock();
+    assert!(first.is_some() && mutex.try_lock_for(SHORT).is_none());
+}
+
+/// It comes with tickets drawn, in the middle of those that were given up.
+#[test]
+fn a_mutex_moved_to_its_place_excludes() {
+    let mut mutex = FairMutex::new(());
+    mem::forget(mutex.lock());
+    give_up_before_a_forgotten_one(4, || mutex.lock_async());
+    let used = FairMutex::new(());
+    (0..3).for_each(|_| drop(used.lock()));
+    mutex = used;
+    drop(mutex.lock());
+    let first = mutex.lock();
+    assert!(mutex.try_lock_for(SHORT).is_none());
+    drop(first);
+    assert!(mutex.try_lock().is_some());
+}
+
+/// It comes locked for good, and with its next ticket behind those that were given up.
+#[test]
+fn a_mutex_moved_to_its_place_stays_locked() {
+    let mut mutex = FairMutex::new(());
+    mem::forget(mutex.lock());
+    give_up_before_a_forgotten_one(2, || mutex.lock_async());
+    let used = FairMutex::new(());
+    (0..2).for_each(|_| drop(used.lock()));
+    mem::forget(used.lock());
+    mutex = used;
+    assert!(mutex.try_lock_for(SHORT).is_none());
+    assert!(poll_once(pin!(mutex.lock_async())).is_pending());
+    assert!(mutex.try_lock().is_none());
+}
+
+/// It comes locked for good, and with its next ticket in the middle of those that were given up.
+#[test]
+fn a_mutex_moved_to_its_place_stays_locked_whoever_gives_up() {
+    let mut mutex = FairMutex::new(());
+    mem::forget(mutex.lock());
+    give_up_before_a_forgotten_one(0, || mutex.lock_async());
+    give_up_before_a_forgotten_one(3, || mutex.lock_async());
+    let used = FairMutex::new(());
+    (0..2).for_each(|_| drop(used.lock()));
+    mem::forget(used.lock());
+    mutex = used;
+    let (mut first, mut second) = (pin!(mutex.lock_async()), pin!(mutex.lock_async()));
+    assert!(poll_once(first.as_mut()).is_pending() && poll_once(second.as_mut()).is_pending());
+    assert!(poll_once(pin!(mutex.lock_async())).is_pending());
+    assert!(poll_once(first).is_pending() && poll_once(second).is_pending());
+}
+
+#[test]
+fn a_reader_writer_lock_made_in_its_place_excludes() {
+    let mut lock = RwLock::new(());
+    mem::forget(lock.write());
+    give_up_before_a_forgotten_one(1, || lock.write_async());
+    lock = RwLock::new(());
+    drop(lock.write());
+    let first = lock.write();
+    assert!(lock.try_write_for(SHORT).is_none() && lock.try_read_for(SHORT).is_none());
+    drop(first);
+    assert!(lock.try_write().is_some());
+}
+
+#[test]
+fn a_semaphore_made_in_its_place_has_the_permits_that_are_posted() {
+    let mut semaphore = Semaphore::new(0);
+    give_up_before_a_forgotten_one(1, || semaphore.take_async());
+    semaphore = Semaphore::new(0);
+    let (mut first, mut second) = (pin!(semaphore.take_async()), pin!(semaphore.take_async()));
+    assert!(poll_once(first.as_mut()).is_pending() && poll_once(second.as_mut()).is_pending());
+    semaphore.post();
+    assert!(poll_once(first).is_ready() && poll_once(second).is_pending());
+    assert_eq!(semaphore.available(), 0);
+}
