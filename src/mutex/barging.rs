@@ -104,7 +104,7 @@ use crate::sync::{
     const_outside_models, hint, now, thread,
 };
 use crate::wait_table::{Global, Home, Key, Limit, table_of};
-use core::{fmt, marker::PhantomData, ptr};
+use core::{fmt, marker::PhantomData, mem, ptr};
 use std::time::{Duration, Instant};
 
 const LOCKED: u32 = 1;
@@ -295,7 +295,7 @@ impl<'a, H: Home> Waiter<'a, H> {
         let since = now();
         self.begin_to_wait();
         loop {
-            let woken = table_of::<H>().wait_if_at(self.key(), limit, SpinFirst::No, || self.may_sleep());
+            let woken = self.sleep(limit, || self.may_sleep());
             if self.spin_to_acquire() {
                 return Ok(());
             }
@@ -311,6 +311,14 @@ impl<'a, H: Home> Waiter<'a, H> {
                 return Ok(());
             }
         }
+    }
+
+    /// If this waiter may sleep, it sleeps. Who has been woken in vain wakes another, whose waker may unwind: then it leaves.
+    fn sleep(&self, limit: &Limit<'_>, may_sleep: impl FnOnce() -> bool) -> Result<(), Stopped> {
+        let on_unwind = LeaveOnDrop(self);
+        let woken = table_of::<H>().wait_if_at(self.key(), limit, SpinFirst::No, may_sleep);
+        mem::forget(on_unwind);
+        woken
     }
 
     pub(super) fn key(&self) -> Key {
@@ -395,7 +403,7 @@ impl<'a, H: Home> Waiter<'a, H> {
         let until = (since + PATIENCE).max(now() + SHORTEST_NAP);
         // In a model no time passes.
         while !IN_A_MODEL && now() < until && limit.check().is_ok() {
-            let _ = table_of::<H>().wait_if_at(self.key(), &limit.or(LOOK_AFTER), SpinFirst::No, || true);
+            let _ = self.sleep(&limit.or(LOOK_AFTER), || true);
             if self.try_acquire() {
                 return true;
             }
@@ -429,13 +437,18 @@ impl<'a, H: Home> Waiter<'a, H> {
             self.mutex.update(Ordering::Relaxed, |state| (state & LOCKED != 0).then(|| announced(state))).is_some()
         };
         if self.acquire_or_leave() {
-            // SAFETY: it is ours.
-            #[allow(unsafe_code, reason = "the lock that has just been taken")]
-            unsafe {
-                self.mutex.release();
-            }
+            self.give_back();
         } else if !is_left_to_the_holder() {
             RawMutex::wake(self.mutex, WAITERS);
+        }
+    }
+
+    /// Unlocks what this waiter has just locked.
+    pub(super) fn give_back(&self) {
+        // SAFETY: it is ours.
+        #[allow(unsafe_code, reason = "the lock that has just been taken")]
+        unsafe {
+            self.mutex.release();
         }
     }
 
@@ -446,6 +459,15 @@ impl<'a, H: Home> Waiter<'a, H> {
         // Ordering: relaxed; fence A of the wait table orders it after the publication.
         let may = self.mutex.update(Ordering::Relaxed, |state| (!self.is_free(state)).then(|| announced(state)));
         may.is_some()
+    }
+}
+
+/// A waiter that will not come back.
+struct LeaveOnDrop<'a, 'm, H: Home>(&'a Waiter<'m, H>);
+
+impl<H: Home> Drop for LeaveOnDrop<'_, '_, H> {
+    fn drop(&mut self) {
+        self.0.leave();
     }
 }
 

@@ -160,7 +160,8 @@ impl<H: Home, T: ?Sized> LockWithin for lock_api::Mutex<RawFairMutex<H>, T> {
 // SAFETY:
 // - at most one thread is between a successful acquire and its release: it alone has set LOCKED;
 // - acquiring has acquire semantics, releasing has release semantics;
-// - nothing here unwinds, and a mutex can be moved or dropped at any time at which nobody is inside a call.
+// - what unwinds, because the waker of a task does, has not locked, or has unlocked; and a mutex can be moved or dropped at any
+//   time at which nobody is inside a call.
 unsafe impl<H: Home> lock_api::RawMutex for RawMutex<H> {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make a static")]
     const INIT: Self = Self::new_in();
@@ -209,8 +210,8 @@ unsafe impl<H: Home> lock_api::RawMutexTimed for RawMutex<H> {
 // SAFETY:
 // - at most one thread holds the ticket that is granted;
 // - acquiring has acquire semantics, releasing has release semantics;
-// - nothing here unwinds while a ticket is held, and a mutex can be moved or dropped at any time at which nobody is
-//   inside a call.
+// - what unwinds, because the waker of a task does, has left the line, or has unlocked; and a mutex can be moved or dropped at any
+//   time at which nobody is inside a call, whatever tasks have been forgotten.
 unsafe impl<H: Home> lock_api::RawMutex for RawFairMutex<H> {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make a static")]
     const INIT: Self = Self::new_in();

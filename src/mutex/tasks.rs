@@ -58,6 +58,10 @@ impl<H: Home> Purpose for Acquiring<'_, H> {
     fn abandon(&mut self, _: Key) {
         self.0.leave();
     }
+
+    fn give_back(&mut self, (): ()) {
+        self.0.give_back();
+    }
 }
 
 impl<H: Home> Purpose for AcquiringFair<'_, H> {
@@ -73,6 +77,10 @@ impl<H: Home> Purpose for AcquiringFair<'_, H> {
 
     fn abandon(&mut self, last: Key) {
         self.0.queue.abandon(1, last);
+    }
+
+    fn give_back(&mut self, ticket: Ticket) {
+        self.0.queue.hand_over(ticket.0);
     }
 }
 

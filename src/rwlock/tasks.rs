@@ -49,6 +49,10 @@ impl<H: Home> Purpose for Acquiring<'_, H> {
     fn abandon(&mut self, last: Key) {
         self.lock.queue.abandon(self.permits, last);
     }
+
+    fn give_back(&mut self, (): ()) {
+        self.lock.queue.give_back(self.permits);
+    }
 }
 
 impl<H: Home> fmt::Debug for Acquiring<'_, H> {

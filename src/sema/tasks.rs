@@ -149,6 +149,10 @@ impl<'a, H: Home> Permits<'a, H> {
     fn abandon(&self, last: Key) {
         self.semaphore.queue.abandon(word_of(self.n), last);
     }
+
+    fn give_back(&self) {
+        self.semaphore.put_back(self.n);
+    }
 }
 
 /// What [`TakeAsync`] waits for.
@@ -185,6 +189,10 @@ impl<H: Home> Purpose for Taking<'_, H> {
 
     fn abandon(&mut self, last: Key) {
         self.0.abandon(last);
+    }
+
+    fn give_back(&mut self, (): ()) {
+        self.0.give_back();
     }
 }
 

@@ -327,3 +327,22 @@ fn a_notification_that_chose_a_wait_that_is_dropped_goes_to_the_next() {
         assert!(poll(second.as_mut(), &woken).is_ready());
     }
 }
+
+/// The task is polled though nobody has woken it, finds the lock free, and has its waker still.
+#[test]
+fn a_waker_whose_drop_panics_loses_no_lock() {
+    let mutex = Mutex::new(());
+    let held = mutex.lock();
+    let (mut first, woken) = (Box::pin(mutex.lock_async()), Woken::new());
+    assert!(poll(first.as_mut(), &woken).is_pending());
+    let panics = hostile(When::Drop, || resume_unwind(Box::new("as intended")));
+    let mut second = Box::pin(mutex.lock_async());
+    assert!(second.as_mut().poll(&mut Context::from_waker(&waker(&panics))).is_pending());
+    drop(held);
+    panics.arm();
+    let locked = catch_unwind(AssertUnwindSafe(|| poll_once(second.as_mut()).is_ready()));
+    assert!(locked.is_err() && panics.is_done());
+    drop(second);
+    assert!(mutex.try_lock().is_some(), "nobody has been told of the lock, so it is given back");
+    drop(first);
+}

@@ -19,6 +19,10 @@
 //! - **D2.** The element is withdrawn, as a thread's is (`publication.rs`): from its chain; out of others' hands by waiting
 //!   for its gate, and asleep if it takes long.
 //! - **D4.** Foreign code comes last: wakers that it must call because it was a picker, its own waker's drop.
+//! - **D5.** That may unwind when the condition has held, and the poll with it. The wait is over all the same, so that nothing is
+//!   abandoned later; and what was got is given back, once: a permit, a lock, a wake-up. Wrong is to leave either to the drop
+//!   of the other: a permit that is dropped, and the ticket that it was got with abandoned, make two; a lock that nobody has been
+//!   told of is locked for good.
 //!
 //! A notifier: **N1.** takes the waker out before it sets the gate. **B1.** It calls wakers when it has nothing in hand and no
 //! slot is picked (`wakers.rs`).
@@ -142,6 +146,13 @@ pub trait Purpose {
     fn abandon(&mut self, last: Key) {
         let _ = last;
     }
+
+    /// An attempt has succeeded, and its output cannot be delivered: foreign code has unwound the poll. To drop it is enough if
+    /// that gives back what was got.
+    #[doc(hidden)]
+    fn give_back(&mut self, output: Self::Output) {
+        drop(output);
+    }
 }
 
 /// A future that waits in a wait table until an attempt succeeds.
@@ -229,16 +240,47 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
         Poll::Pending
     }
 
-    /// By the owner, because an attempt has succeeded: leaves. Foreign code comes last.
+    /// By the owner, because an attempt has succeeded: leaves. Foreign code comes last (D5).
     #[inline]
-    fn finish(&self, passes_on: bool) {
+    fn finish(&mut self, passes_on: bool, output: P::Output) -> Poll<P::Output> {
         if self.element.stage() == Stage::New {
-            return self.element.set_stage(Stage::Finished);
+            self.element.set_stage(Stage::Finished);
+            return Poll::Ready(output);
         }
-        settling(|due| self.leave(passes_on, due));
-        self.element.set_stage(Stage::Finished);
+        let mut undelivered = Undelivered { waiting: self, output: Some(output) };
+        let waiting = &*undelivered.waiting;
+        settling(|due| {
+            waiting.leave(passes_on, due);
+            waiting.element.set_stage(Stage::Finished);
+        });
         // SAFETY: we are the owner, and the element is on no chain.
-        drop(unsafe { self.element.take_waker() });
+        drop(unsafe { waiting.element.take_waker() });
+        Poll::Ready(undelivered.output.take().expect("it is taken here alone"))
+    }
+
+    /// What was got is given back, and the wake-up, if that was all or a part of it, goes to the next.
+    fn give_back(&mut self, output: P::Output) {
+        self.purpose.give_back(output);
+        let (label, _) = self.element.place();
+        if label.selectable {
+            // No fence B: as in `leave`.
+            settling(|due| self.within.table().wake_one_noting(label.key, due));
+        }
+    }
+}
+
+/// What an attempt has got, until the poll returns it.
+struct Undelivered<'a, R: InTable, P: Purpose> {
+    waiting: &'a mut Waiting<R, P>,
+    output: Option<P::Output>,
+}
+
+impl<R: InTable, P: Purpose> Drop for Undelivered<'_, R, P> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(output) = self.output.take() {
+            self.waiting.give_back(output);
+        }
     }
 }
 
@@ -258,8 +300,7 @@ impl<R: InTable, P: Purpose> Future for Waiting<R, P> {
         };
         let last = this.last_key();
         if let Some(output) = this.purpose.attempt(moment, last) {
-            this.finish(moment == Moment::Idle);
-            return Poll::Ready(output);
+            return this.finish(moment == Moment::Idle, output);
         }
         let waker = context.waker();
         match found {
@@ -291,8 +332,7 @@ impl<R: InTable, P: Purpose> Future for Waiting<R, P> {
         // The ratification: if no notifier has seen the element yet, we see the notifier's change here.
         let last = this.last_key();
         if let Some(output) = this.purpose.attempt(Moment::Published, last) {
-            this.finish(true);
-            return Poll::Ready(output);
+            return this.finish(true, output);
         }
         this.park(waker)
     }

@@ -99,10 +99,10 @@ impl Drop for Wakers {
         if self.count == 0 && self.more.is_empty() {
             return;
         }
-        if let Some(payload) = self.call_all()
-            && !std::thread::panicking()
-        {
-            panic::resume_unwind(payload);
+        match self.call_all() {
+            Some(payload) if !std::thread::panicking() => panic::resume_unwind(payload),
+            // Its drop may panic too.
+            payload => core::mem::forget(payload),
         }
     }
 }
