@@ -227,7 +227,8 @@ impl<'a, H: Home, T: ?Sized> TryUpgrade for lock_api::RwLockReadGuard<'a, RawRwL
 // SAFETY:
 // - a writer is inside alone, and readers without a writer: X1 and X2 of `raw`;
 // - acquiring has acquire semantics, releasing has release semantics;
-// - nothing here unwinds while it is locked, and a lock can be moved or dropped at any time at which nobody is inside a call.
+// - what unwinds, because the waker of a task does, has left the line, or has unlocked; and a lock can be moved or dropped at any
+//   time at which nobody is inside a call, whatever tasks have been forgotten.
 unsafe impl<H: Home> lock_api::RawRwLock for RawRwLock<H> {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make a static")]
     const INIT: Self = Self::new_in();

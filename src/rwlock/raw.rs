@@ -46,7 +46,7 @@ use crate::error::Stopped;
 use crate::sync::const_outside_models;
 use crate::ticket_queue::{NARROW, TicketQueue, Word};
 use crate::wait_table::{Global, Home, Limit};
-use core::fmt;
+use core::{fmt, mem};
 use std::time::{Duration, Instant};
 
 /// How many permits there are: more than readers. Odd, so that writers in line are spread over the wait table as readers are.
@@ -176,10 +176,13 @@ impl<H: Home> RawRwLock<H> {
     /// Turns a lock for writing into one for reading, and lets the readers in that are next in line.
     ///
     /// # Safety
-    /// The caller has a lock for writing; it has one for reading instead.
+    /// The caller has a lock for writing; it has one for reading instead. If this unwinds, because the waker of a task that it lets
+    /// in does, it has none.
     #[inline]
     pub unsafe fn downgrade(&self) {
+        let on_unwind = ReleaseOnDrop(self);
         self.queue.give_back(ALL - 1);
+        mem::forget(on_unwind);
     }
 
     /// Unlocks what was locked for reading; the last to do so wakes the writer whose turn it is.
@@ -226,6 +229,15 @@ impl<H: Home> RawRwLock<H> {
     pub fn readers(&self) -> Option<u64> {
         let free = Word::try_from(self.queue.surplus()).unwrap_or(0);
         (free != 0).then(|| u64::from(ALL - free))
+    }
+}
+
+/// A lock for reading that nobody will have.
+struct ReleaseOnDrop<'a, H: Home>(&'a RawRwLock<H>);
+
+impl<H: Home> Drop for ReleaseOnDrop<'_, H> {
+    fn drop(&mut self) {
+        self.0.queue.give_back(1);
     }
 }
 

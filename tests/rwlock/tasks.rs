@@ -3,11 +3,12 @@
 use crate::common::task::{Woken, block_on, poll, poll_once};
 use crate::common::{Random, eventually, scaled, watchdog};
 use crate::in_line;
-use layby::rwlock::{AcquireAsync, RwLock, RwLockAsync};
+use layby::rwlock::{AcquireAsync, RwLock, RwLockAsync, RwLockWriteGuard};
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, Wake};
 use std::thread;
 
 #[test]
@@ -172,4 +173,24 @@ fn threads_and_tasks_lose_nothing() {
     });
     assert!(!lock.is_locked(), "{lock:?}");
     assert_eq!(lock.into_inner(), [written; 2]);
+}
+
+/// lock_api asks for it: what unwinds has unlocked.
+#[test]
+fn a_downgrade_whose_reader_panics_unlocks() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            resume_unwind(Box::new("as intended"));
+        }
+    }
+    let lock = RwLock::new(0);
+    let writing = lock.write();
+    let mut reader = Box::pin(lock.read_async());
+    assert!(reader.as_mut().poll(&mut Context::from_waker(&Arc::new(Panics).into())).is_pending());
+    let downgraded = catch_unwind(AssertUnwindSafe(|| drop(RwLockWriteGuard::downgrade(writing))));
+    assert!(downgraded.is_err());
+    assert!(poll_once(reader.as_mut()).is_ready(), "it was let in");
+    drop(reader);
+    assert!(lock.try_write().is_some());
 }
