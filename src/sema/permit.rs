@@ -70,11 +70,12 @@ impl<'a, H: Home> Permit<'a, H> {
     /// Adds the permits of another guard of the same semaphore to this one's.
     ///
     /// # Panics
-    /// If the guards are of different semaphores. Those of `other` are put back then.
+    /// If the guards are of different semaphores, or have more permits together than a `u64` can count. Those of `other` are put
+    /// back then.
     #[track_caller]
     pub fn merge(&mut self, other: Self) {
         assert!(ptr::eq(self.semaphore, other.semaphore), "{DIFFERENT}");
-        self.permits += other.permits;
+        self.permits = self.permits.checked_add(other.permits).expect(TOO_MANY);
         other.forget();
     }
 
@@ -86,6 +87,9 @@ impl<'a, H: Home> Permit<'a, H> {
 
 /// What is wrong with guards that cannot be merged.
 const DIFFERENT: &str = "layby: merging permits of two different semaphores";
+
+/// What is wrong with guards that have too many permits.
+const TOO_MANY: &str = "layby: merging more permits than can be counted";
 
 impl<H: Home> Drop for Permit<'_, H> {
     #[inline]
@@ -140,11 +144,12 @@ impl<H: Home> OwnedPermit<H> {
     /// Adds the permits of another guard of the same semaphore to this one's.
     ///
     /// # Panics
-    /// If the guards are of different semaphores. Those of `other` are put back then.
+    /// If the guards are of different semaphores, or have more permits together than a `u64` can count. Those of `other` are put
+    /// back then.
     #[track_caller]
     pub fn merge(&mut self, other: Self) {
         assert!(Arc::ptr_eq(&self.semaphore, &other.semaphore), "{DIFFERENT}");
-        self.permits += other.permits;
+        self.permits = self.permits.checked_add(other.permits).expect(TOO_MANY);
         other.forget();
     }
 

@@ -350,7 +350,7 @@ impl<H: Home> Semaphore<H> {
     /// What a guard does on drop: adds `n` permits, or as many of them as fit.
     #[inline]
     pub(super) fn put_back(&self, n: u64) {
-        if let Some(n) = some_permits(n) {
+        if let Some(n) = some_permits(n.min(MAX_PERMITS)) {
             self.queue.put_back(n);
         }
     }

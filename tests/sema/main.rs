@@ -153,6 +153,24 @@ fn permits_that_do_not_fit_are_left_out() {
     assert_eq!(semaphore.available(), MAX, "room was made");
 }
 
+/// Guards that are merged may have more permits than a semaphore has room for, and more than can be counted.
+#[test]
+fn merged_permits_that_do_not_fit_are_left_out() {
+    let semaphore = Semaphore::new(MAX);
+    let mut all = semaphore.acquire_many(MAX);
+    let another = || {
+        semaphore.post_many(MAX);
+        semaphore.acquire_many(MAX)
+    };
+    (1..u64::MAX / MAX).for_each(|_| all.merge(another()));
+    let one_too_many = catch_unwind(AssertUnwindSafe(|| all.merge(another())));
+    assert!(one_too_many.is_err());
+    assert_eq!((all.permits(), semaphore.available()), (u64::MAX / MAX * MAX, MAX), "the other one's are put back");
+    assert!(semaphore.try_take_many(MAX));
+    drop(all);
+    assert_eq!(semaphore.available(), MAX);
+}
+
 #[test]
 fn owned_permits_keep_the_semaphore_alive() {
     let semaphore = Arc::new(Semaphore::new(3));
