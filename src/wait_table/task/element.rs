@@ -256,9 +256,10 @@ impl TaskElement {
     /// By the owner of an element that was called: it waits on where it is. `false` if it has been notified meanwhile. Fence
     /// A must follow (C2).
     pub(super) fn wait_on(&self) -> bool {
-        // Ordering: relaxed, both; the owner has acquired what it needs by `regain`, and the failure is looked at again.
         let waits_on = |gate| (state(gate) == CALLED).then_some(WAITING);
-        self.gate.fetch_update(Ordering::Relaxed, Ordering::Relaxed, waits_on).is_ok()
+        // Ordering: relaxed, if it succeeds; `regain` has acquired what is needed. Acquire of what it finds instead, as in
+        // `is_notified`: who has notified it meanwhile has read what the owner is about to write.
+        self.gate.fetch_update(Ordering::Relaxed, Ordering::Acquire, waits_on).is_ok()
     }
 
     /// For the owner of an element on no chain: whether it was woken since it was last published, or waited on.
