@@ -8,9 +8,11 @@
 //! | 1 | `WAITERS` | locked: somebody may be asleep, and the release must wake one. Free: the thread that released does so |
 //! | 2 | `NAPPING` | the first of the waiters sleeps for a moment and comes back by itself: nobody need be woken |
 //! | 3 | `STARVING` | the first of the waiters has waited too long: the lock is for it alone, and the release must wake it |
-//! | 4 to 31 | `DUE` | with `NAPPING`: the millisecond from which on the lock is for the first of the waiters alone |
+//! | 4 | `HANDED` | free: the lock is for a thread that has been woken. Locked: the holder is about to hand it over so |
+//! | 5 to 31 | `DUE` | with `NAPPING`: the millisecond from which on the lock is for the first of the waiters alone |
 //!
-//! At most one of `WAITERS`, `NAPPING` and `STARVING` is set: they say who sees to those that sleep.
+//! At most one of `WAITERS`, `NAPPING` and `STARVING` is set: they say who sees to those that sleep. `HANDED` is never beside the
+//! last two.
 //!
 //! | transition | by |
 //! |---|---|
@@ -18,12 +20,16 @@
 //! | + `LOCKED`, - `WAITERS` | a newcomer that barges, while the lock is neither taken nor kept for the first of the waiters |
 //! | + `WAITERS` | a waiter, published, about to sleep while it cannot have the lock, if there is no first one yet |
 //! | + `LOCKED`, + `WAITERS` | a waiter that finds the lock free for it; others may be asleep. Without `WAITERS`, if another is the first |
-//! | - `WAITERS`, + `NAPPING`, `DUE` | a waiter that was woken and was overtaken, if there is no first one: now it is |
+//! | - `WAITERS`, - `HANDED`, + `NAPPING`, `DUE` | a waiter that was woken and was overtaken, if there is no first one: now it is |
 //! | - `NAPPING`, + `STARVING` | the first one, back from its nap, if the lock is taken |
 //! | - `NAPPING`, - `STARVING` | the first one, when it gets the lock (+ `WAITERS`), or gives up (+ `WAITERS` too) |
 //! | - `LOCKED` | `release`; then, if `STARVING` was set, wakes the first one, or if `WAITERS` was, the one that has slept longest |
+//! | + `HANDED` | `release_fair`, still holding the lock, if `WAITERS` is set; then it wakes a thread |
+//! | - `LOCKED`, - `NAPPING`, + `STARVING` | `release_fair`, if there is a first one; then wakes it |
+//! | - `LOCKED`, - `WAITERS` | `release_fair`, if it woke a thread and `HANDED` is still set; otherwise only - `LOCKED`, - `HANDED` |
+//! | + `LOCKED`, + `WAITERS`, - `HANDED` | a thread that was woken, and finds the lock handed over |
 //!
-//! The last is a subtraction, the others are compare-and-swaps. A newcomer that takes a lock free with `WAITERS` clears
+//! `release` is a subtraction, the others are compare-and-swaps. A newcomer that takes a lock free with `WAITERS` clears
 //! it: the thread that left it so wakes a waiter, which is now in charge. Until that waiter is there the lock can change
 //! hands as if nobody waited, without a system call.
 //!
@@ -43,7 +49,8 @@
 //!   be woken by a release, or napping; and going to take the lock, which sets `WAITERS`, or to sleep or give up, which sets it
 //!   too unless another is the first.
 //! - **B2.** If `STARVING` is set and `LOCKED` is not, the first one is awake, or about to be woken by the last release.
-//! - **B3.** While `NAPPING` or `STARVING` is set, there is one first waiter, and it is in charge. Nobody else clears the bit.
+//! - **B3.** While `NAPPING` or `STARVING` is set, there is one first waiter, and it is in charge. Nobody else clears the bit, though
+//!   a fair release turns the one into the other.
 //!
 //! A release of a lock with `WAITERS` wakes a waiter that sleeps; or, if it finds none on the chain, those who are about
 //! to sleep have yet to read the word after publishing, by the argument of [`crate::wait_table`]. Either way
@@ -65,6 +72,32 @@
 //!
 //! Waiters are woken in the order in which they went to sleep. One that is woken while another is the first sleeps again, but on
 //! a chain of its own, before those that have never been woken.
+//!
+//! # Fair unlock
+//!
+//! A fair release keeps the lock from all who come after it, if a thread waits. If there is a first one that is simple: it
+//! starves from now on. With `WAITERS` alone nobody is designated, and somebody must be: a lock that is kept for a waiter that
+//! has given up is kept forever. To keep the lock, wake, and take that back if nobody was found, is wrong:
+//!
+//! ```text
+//! releases fairly                            a waiter
+//! - LOCKED, + HANDED
+//! wake one: found nobody
+//!                                            woken by another: + LOCKED, - HANDED; unlocks, and frees the mutex
+//! - HANDED, of what is no mutex any more
+//! ```
+//!
+//! So the thread is woken first, while the lock is held, and the word decides in the last access what has become of it:
+//!
+//! - **H1.** Only the holder sets `HANDED`, before it wakes a thread. Whoever has been woken and can neither take the lock
+//!   nor find another first clears it: by becoming the first, or by leaving.
+//! - **H2.** A lock is left free with `HANDED` only if it was set all the while, and the wake has notified a thread. By H1 that
+//!   thread has not looked at the word since, so it will, and take the lock, unless another that was woken has.
+//!
+//! A thread that is woken early, and finds the lock held, becomes the first as it always does, and then the release makes it starve.
+//! If the wake found no thread, or `HANDED` is gone and there is no first one, it is a plain release. So the lock is
+//! handed to nobody if the only one who waits is just being woken by somebody else, such as a report; that thread comes as a woken one.
+//! Tasks are woken beside the thread, and a lock is not handed to them, for the reason below.
 //!
 //! # Tasks
 //!
@@ -111,10 +144,11 @@ const LOCKED: u32 = 1;
 const WAITERS: u32 = 1 << 1;
 const NAPPING: u32 = 1 << 2;
 const STARVING: u32 = 1 << 3;
-const DUE_SHIFT: u32 = 4;
+const HANDED: u32 = 1 << 4;
+const DUE_SHIFT: u32 = 5;
 
 /// All that the first of the waiters has written.
-const FIRST: u32 = !(LOCKED | WAITERS);
+const FIRST: u32 = !(LOCKED | WAITERS | HANDED);
 
 /// For how long a waiter lets itself be overtaken, if nobody waits before it. Arbitrary.
 const PATIENCE: Duration = Duration::from_millis(1);
@@ -220,6 +254,43 @@ impl<H: Home> RawMutex<H> {
         }
     }
 
+    /// Unlocks; if a thread waits, the lock is for it, or for another that waits, and not for who comes now.
+    ///
+    /// # Safety
+    /// As [`release`](Self::release).
+    #[inline]
+    #[allow(unsafe_code, reason = "a contract, and nothing unsafe inside")]
+    pub unsafe fn release_fair(&self) {
+        // Ordering: release; matches the acquire of the next holder.
+        if self.state.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed).is_err() {
+            self.release_to_those_who_wait();
+        }
+    }
+
+    #[cold]
+    fn release_to_those_who_wait(&self) {
+        let this = ptr::from_ref(self);
+        let is_expected = self.call_a_thread();
+        // Ordering: as above.
+        let released = self.update(Ordering::Release, |state| Some(released_fairly(state, is_expected)));
+        if let Some((_, after)) = released {
+            // `self` may be gone.
+            Self::wake(this, after);
+        }
+        if is_expected {
+            table_of::<H>().wake_one_task(Key::of_primitive(this));
+        }
+    }
+
+    /// By the holder, if there is no first one: wakes a thread, for which the lock is to be. `false` if it found none. Without a
+    /// fence: whom it does not see is woken by the release.
+    fn call_a_thread(&self) -> bool {
+        // Ordering: relaxed; the lock is still held.
+        let is_called_for = self.update(Ordering::Relaxed, |state| (state & WAITERS != 0).then_some(state | HANDED));
+        let keys = [Self::key_of_returned(self), Key::of_primitive(self)];
+        is_called_for.is_some() && keys.into_iter().any(|key| table_of::<H>().wake_one_thread(key) != 0)
+    }
+
     #[inline]
     fn acquire_uncontended(&self) -> bool {
         // Ordering: acquire; matches the release of the last holder.
@@ -232,13 +303,13 @@ impl<H: Home> RawMutex<H> {
         if waiter.spin_to_acquire() { Ok(()) } else { waiter.wait(limit) }
     }
 
-    /// Wakes whoever may take the lock next, going by the state before the release: the mutex may be gone.
+    /// Wakes whoever may take the lock next, going by the state before the release, or after a fair one: the mutex may be gone.
     #[cold]
-    fn wake(this: *const Self, before: u32) {
+    fn wake(this: *const Self, state: u32) {
         let table = table_of::<H>();
-        if before & STARVING != 0 {
+        if state & STARVING != 0 {
             table.wake_all(Self::key_of_first(this));
-        } else if before & WAITERS != 0 && table.wake_one(Self::key_of_returned(this)) == 0 {
+        } else if state & WAITERS != 0 && table.wake_one(Self::key_of_returned(this)) == 0 {
             table.wake_one_of_each(Key::of_primitive(this));
         }
     }
@@ -282,13 +353,15 @@ enum Place {
 pub(super) struct Waiter<'a, H: Home> {
     mutex: &'a RawMutex<H>,
     place: Place,
+    /// Whether it is a thread that has been woken, for which the lock may be `HANDED`.
+    was_woken: bool,
     /// What it leaves in the state when it takes the lock: `WAITERS` once it has waited, for it may be in charge (B1).
     waiters_bit: u32,
 }
 
 impl<'a, H: Home> Waiter<'a, H> {
     pub(super) fn newcomer(mutex: &'a RawMutex<H>) -> Self {
-        Self { mutex, place: Place::InLine, waiters_bit: 0 }
+        Self { mutex, place: Place::InLine, was_woken: false, waiters_bit: 0 }
     }
 
     fn wait(&mut self, limit: &Limit<'_>) -> Result<(), Stopped> {
@@ -296,6 +369,7 @@ impl<'a, H: Home> Waiter<'a, H> {
         self.begin_to_wait();
         loop {
             let woken = self.sleep(limit, || self.may_sleep());
+            self.was_woken |= woken.is_ok();
             if self.spin_to_acquire() {
                 return Ok(());
             }
@@ -334,7 +408,8 @@ impl<'a, H: Home> Waiter<'a, H> {
     }
 
     fn is_free(&self, state: u32) -> bool {
-        state & LOCKED == 0 && (self.is_first() || !is_kept_for_the_first(state))
+        let is_for_another = state & HANDED != 0 && !self.was_woken;
+        state & LOCKED == 0 && !is_for_another && (self.is_first() || !is_kept_for_the_first(state))
     }
 
     /// The state without this waiter's mark.
@@ -344,7 +419,7 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     /// The state after this waiter has taken the lock; `None` if it cannot.
     fn taken(&self, state: u32) -> Option<u32> {
-        let rest = self.unmarked(state) & !WAITERS;
+        let rest = self.unmarked(state) & !(WAITERS | HANDED);
         let waiters = if rest & FIRST == 0 { self.waiters_bit } else { 0 };
         self.is_free(state).then_some(rest | LOCKED | waiters)
     }
@@ -391,8 +466,8 @@ impl<'a, H: Home> Waiter<'a, H> {
         if self.is_first() {
             return false;
         }
-        let marked =
-            |state| if state & FIRST == 0 { (state & !WAITERS) | NAPPING | due_after(DUE_AFTER) } else { state };
+        let first = |state| (state & !(WAITERS | HANDED)) | NAPPING | due_after(DUE_AFTER);
+        let marked = |state| if state & FIRST == 0 { first(state) } else { state };
         let Err(before) = self.acquire_or(marked) else { return true };
         self.place = if before & FIRST == 0 { Place::First { starving: false } } else { Place::Returned };
         false
@@ -429,14 +504,15 @@ impl<'a, H: Home> Waiter<'a, H> {
         self.acquire_or(|state| if self.is_first() { self.unmarked(state) | WAITERS } else { state }).is_ok()
     }
 
-    /// A task that may have been in charge is dropped: leaves no trace, and somebody else in charge (B1).
+    /// A waiter that may have been in charge will not come back: leaves no trace, and somebody else in charge (B1, H1).
     pub(super) fn leave(&self) {
-        let announced = |state: u32| if state & FIRST == 0 { state | WAITERS } else { state };
+        let announced = |state: u32| if state & FIRST == 0 { (state & !HANDED) | WAITERS } else { state };
         let is_left_to_the_holder = || {
             // Ordering: relaxed; it says nothing about what the lock protects.
             self.mutex.update(Ordering::Relaxed, |state| (state & LOCKED != 0).then(|| announced(state))).is_some()
         };
-        if self.acquire_or_leave() {
+        // It may have been woken, whether it knows or not.
+        if (Self { was_woken: true, ..*self }).acquire_or_leave() {
             self.give_back();
         } else if !is_left_to_the_holder() {
             RawMutex::wake(self.mutex, WAITERS);
@@ -471,6 +547,19 @@ impl<H: Home> Drop for LeaveOnDrop<'_, '_, H> {
     }
 }
 
+/// The state after a fair release. `is_expected`: a thread has been woken for this.
+fn released_fairly(state: u32, is_expected: bool) -> u32 {
+    let free = state & !LOCKED;
+    if free & FIRST != 0 {
+        (free & !FIRST) | STARVING
+    } else if free & HANDED != 0 && is_expected {
+        // Without `WAITERS`: who takes the lock sets it, and is in charge until then (B1).
+        HANDED
+    } else {
+        free & !HANDED
+    }
+}
+
 /// Whether the first of the waiters must not be overtaken any more.
 fn is_kept_for_the_first(state: u32) -> bool {
     state & STARVING != 0 || (state & NAPPING != 0 && is_due(state))
@@ -481,9 +570,9 @@ fn due_after(millis: u32) -> u32 {
     (spin_policy::millis() as u32).wrapping_add(millis) << DUE_SHIFT
 }
 
-/// Whether it is past `DUE`, or more than a day before it: the clock has gone round.
+/// Whether it is past `DUE`, or more than 18 hours before it: the clock has gone round.
 fn is_due(state: u32) -> bool {
-    let late = due_after(0).wrapping_sub(state & !(LOCKED | WAITERS | NAPPING | STARVING));
+    let late = due_after(0).wrapping_sub(state & (u32::MAX << DUE_SHIFT));
     late.cast_signed() >= 0
 }
 

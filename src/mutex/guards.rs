@@ -34,9 +34,10 @@ use std::time::{Duration, Instant};
 /// | [`is_locked`](lock_api::Mutex::is_locked), [`data_ptr`](lock_api::Mutex::data_ptr) | |
 /// | [`MutexGuard::map`](lock_api::MutexGuard::map), `try_map` | a [`MappedMutexGuard`], of a part |
 /// | [`MutexGuard::unlocked`](lock_api::MutexGuard::unlocked) | without the lock for the length of a closure |
+/// | [`MutexGuard::unlock_fair`](lock_api::MutexGuard::unlock_fair), `unlocked_fair`, [`bump`](lock_api::MutexGuard::bump) | the lock goes to a thread that waits, if one does, before all who come later, the caller included |
 ///
-/// Who comes from parking_lot misses `unlock_fair` and `bump`: this lock cannot be handed to a certain waiter, it sees to it by the
-/// clock that nobody starves. Where the next in line is to have it at once, take a [`FairMutex`], which has both.
+/// A fair unlock is for threads: a task that waits is woken, but may be [overtaken](super::LockAsync). Where all unlocks are to
+/// be fair take a [`FairMutex`].
 ///
 /// For waiters in a table of their own there is [`MutexIn`].
 pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
@@ -253,6 +254,15 @@ unsafe impl<H: Home> lock_api::RawMutexTimed for RawFairMutex<H> {
     #[inline]
     fn try_lock_until(&self, deadline: Instant) -> Option<Ticket> {
         self.acquire_deadline(deadline)
+    }
+}
+
+// SAFETY: as for `RawMutex`.
+unsafe impl<H: Home> lock_api::RawMutexFair for RawMutex<H> {
+    #[inline]
+    unsafe fn unlock_fair(&self, _guard: GuardSend) {
+        // SAFETY: the caller's promise.
+        unsafe { self.release_fair() };
     }
 }
 

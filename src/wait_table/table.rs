@@ -512,21 +512,21 @@ impl<B: Backend> WaitTable<B> {
     /// Wakes one of a key, and notes what is due to tasks. The caller has put fence B before it, or knows who is there.
     pub(super) fn wake_one_noting(&self, key: Key, due: &mut Wakes<B>) -> usize {
         let mut found = OneOf::default();
-        self.wake_one_thread(key, &mut found);
+        self.choose_one_thread(key, &mut found);
         if self.is_alert() {
-            self.wake_one_task(key, &mut found, due);
+            self.choose_one_task(key, &mut found, due);
         }
         found.count
     }
 
-    fn wake_one_thread(&self, key: Key, found: &mut OneOf) {
+    fn choose_one_thread(&self, key: Key, found: &mut OneOf) {
         let slot = self.slot(key.hash());
         if slot.is_occupied() && slot.may_hold(key) && self.state.is_current() {
             settling(|due| wake_one_of::<B, _>(slot, key, found, due));
         }
     }
 
-    fn wake_one_task(&self, key: Key, found: &mut OneOf, due: &mut Wakes<B>) {
+    fn choose_one_task(&self, key: Key, found: &mut OneOf, due: &mut Wakes<B>) {
         for slot in self.state.task_slots_of(key.hash()).filter(|slot| slot.may_hold(key)) {
             wake_one_of::<B, _>(slot, key, found, due);
         }
@@ -537,9 +537,24 @@ impl<B: Backend> WaitTable<B> {
     /// it.
     #[cfg(feature = "mutex")]
     pub(crate) fn wake_one_of_each(&self, key: Key) {
-        self.wake_one_thread(key, &mut OneOf::default());
+        self.wake_one_thread(key);
+        self.wake_one_task(key);
+    }
+
+    /// Wakes the thread that has waited longest in a form that can be woken one by one; returns how many it notified. No waker runs.
+    /// Who has put no fence B before it may overlook one that has just come.
+    #[cfg(feature = "mutex")]
+    pub(crate) fn wake_one_thread(&self, key: Key) -> usize {
+        let mut found = OneOf::default();
+        self.choose_one_thread(key, &mut found);
+        found.count
+    }
+
+    /// The same for tasks.
+    #[cfg(feature = "mutex")]
+    pub(crate) fn wake_one_task(&self, key: Key) {
         if self.is_alert() {
-            self.wake_one_task(key, &mut OneOf::default(), &mut Wakes::default());
+            self.choose_one_task(key, &mut OneOf::default(), &mut Wakes::default());
         }
     }
 }

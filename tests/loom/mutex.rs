@@ -40,6 +40,30 @@ impl Lock for RawMutex {
     }
 }
 
+/// A barging mutex that is always unlocked fairly.
+struct Handed(RawMutex);
+
+impl Lock for Handed {
+    type Ticket = ();
+    fn new() -> Self {
+        Self(RawMutex::new())
+    }
+    fn lock(&self) {
+        self.0.acquire();
+    }
+    fn lock_timed(&self) -> Option<()> {
+        self.0.lock_timed()
+    }
+    fn try_lock(&self) -> Option<()> {
+        self.0.try_lock()
+    }
+    #[allow(unsafe_code)]
+    fn unlock(&self, (): ()) {
+        // SAFETY: as above.
+        unsafe { self.0.release_fair() };
+    }
+}
+
 impl Lock for RawFairMutex {
     type Ticket = layby::mutex::Ticket;
     fn new() -> Self {
@@ -154,6 +178,49 @@ fn timed_lock_against_unlock() {
 #[test]
 fn timed_lock_against_lock_and_unlock() {
     model::<RawMutex>(2, &[lock, lock, RawMutex::lock_timed], true);
+}
+
+#[test]
+fn a_hand_over_against_a_lock() {
+    model::<Handed>(3, &[lock, twice], false);
+}
+
+#[test]
+fn a_hand_over_against_two_locks() {
+    model::<Handed>(2, &[lock, lock, lock], false);
+}
+
+#[test]
+fn a_hand_over_against_a_timed_lock() {
+    model::<Handed>(3, &[lock, Handed::lock_timed], true);
+}
+
+/// Who is woken for the hand-over may give up: the lock is not kept for one who has left, nor for one who has been served. The lock
+/// is held from the beginning, and then unlocked once fairly and once not.
+#[test]
+fn a_hand_over_to_one_who_may_give_up() {
+    explore_run(4, || {
+        let mutex = Arc::new(RawMutex::new());
+        mutex.acquire();
+        let [ours, theirs] = [(); 2].map(|()| Arc::clone(&mutex));
+        let threads = [
+            thread::spawn(move || {
+                #[allow(unsafe_code)]
+                // SAFETY: locked above.
+                unsafe {
+                    ours.release_fair();
+                }
+            }),
+            thread::spawn(move || {
+                if theirs.lock_timed().is_some() {
+                    theirs.unlock(());
+                }
+            }),
+            thread::spawn(layby::model::expire_deadlines),
+        ];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(mutex.try_acquire(), "it is kept for one who has left");
+    });
 }
 
 #[test]
