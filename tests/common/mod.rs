@@ -40,6 +40,12 @@ pub(crate) fn scaled(count: usize) -> usize {
     (count / divisor()).max(count.min(4))
 }
 
+/// Which of so many cases a test goes through: all of them, or some, under emulation. The stride is odd, so that cases made of bits
+/// differ in all of them.
+pub(crate) fn sampled(count: usize) -> impl Iterator<Item = usize> {
+    (0..count).step_by((count / scaled(count)) | 1)
+}
+
 pub(crate) fn number_from_environment(name: &str) -> Option<usize> {
     std::env::var(name).ok().map(|number| number.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
 }

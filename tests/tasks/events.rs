@@ -1,7 +1,7 @@
 //! Tasks that wait for a count, and at a wait point.
 
 use crate::common::task::{Woken, block_on, poll, poll_once};
-use crate::common::watchdog;
+use crate::common::{scaled, watchdog};
 use layby::Closed;
 use layby::eventcount::{EventCount, WaitPoint};
 use std::pin::pin;
@@ -40,16 +40,16 @@ fn a_value_that_is_reached_is_not_waited_for() {
 #[test]
 fn a_task_follows_a_thread() {
     let _watchdog = watchdog();
-    let (ping, pong) = (EventCount::new(), EventCount::new());
+    let (ping, pong, rounds) = (EventCount::new(), EventCount::new(), scaled(1_000) as u64);
     std::thread::scope(|s| {
         s.spawn(|| {
-            for round in 1..=1_000 {
+            for round in 1..=rounds {
                 ping.advance();
                 pong.wait_at_least(round).unwrap();
             }
         });
         block_on(async {
-            for round in 1..=1_000 {
+            for round in 1..=rounds {
                 ping.wait_at_least_async(round).await.unwrap();
                 pong.advance();
             }

@@ -276,14 +276,14 @@ fn a_task_waits_for_a_condition() {
     let (queue, not_empty) = (Mutex::new(vec![]), Condvar::new());
     std::thread::scope(|s| {
         s.spawn(|| {
-            for item in 0..1_000 {
+            for item in 0..scaled(1_000) {
                 queue.lock().push(item);
                 not_empty.notify_one();
             }
         });
         block_on(async {
             let mut seen = 0;
-            while seen < 1_000 {
+            while seen < scaled(1_000) {
                 let mut queue = not_empty.wait_while_async(queue.lock_async().await, |queue| queue.is_empty()).await;
                 seen += queue.drain(..).count();
             }
