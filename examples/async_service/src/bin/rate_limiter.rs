@@ -6,11 +6,11 @@
 use layby::{Cancel, sema::Semaphore, wait_until_async};
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
-    thread,
     time::{Duration, Instant},
 };
 use tokio::{
     select,
+    task::{spawn_blocking, yield_now},
     time::{sleep_until, timeout},
 };
 
@@ -71,18 +71,20 @@ fn main() {
             })
         });
         let tasks: Vec<_> = tasks.collect();
-        let thread = thread::spawn(|| {
+        let thread = spawn_blocking(|| {
             for _ in 0..CALLS_OF_EACH {
                 CALLS.turn_blocking();
                 DONE.fetch_add(1, Relaxed);
             }
         });
         // With all those in line before it, it is not served so soon. Its token is not lost.
+        yield_now().await;
         let given_up = timeout(Duration::from_millis(1), CALLS.turn()).await.is_err();
         for task in tasks {
             task.await.expect("a task that does not panic");
         }
-        thread.join().expect("a thread that does not panic");
+        // To join a thread here would block the ticker that it waits for.
+        thread.await.expect("a thread that does not panic");
         CALLS.stop.cancel();
         ticker.await.expect("it does not panic");
         given_up
