@@ -102,6 +102,7 @@ mod tests {
     const ALL: Word = 1001;
 
     /// Lines of all kinds: the first and the last ticket of everybody in them are looked at, if they were granted.
+    #[cfg_attr(miri, ignore = "arithmetic, thousands of times")]
     #[test]
     fn every_border_is_looked_at() {
         let wants = [1, ALL];

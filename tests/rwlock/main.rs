@@ -186,6 +186,7 @@ fn release_read(lock: &RawRwLock) {
     unsafe { lock.release_read() }
 }
 
+#[cfg_attr(miri, ignore = "Miri does not have the names of threads")]
 #[test]
 fn the_report_shows_who_waits_for_it() {
     let _watchdog = watchdog();

@@ -1,7 +1,7 @@
 //! Amounts that are not the caller's to choose: what is there, what fits, what is to be fewer; and guards that are divided.
 
 use super::{MAX, MOMENT, panic_of, state};
-use crate::common::{eventually, watchdog};
+use crate::common::{eventually, scaled, watchdog};
 use layby::sema::{OwnedPermit, Permit, Semaphore};
 use std::{
     sync::Arc,
@@ -24,15 +24,15 @@ fn what_is_there_is_taken_and_no_more() {
 /// Among threads that take and post, each permit is counted once.
 #[test]
 fn nothing_is_drained_twice() {
-    const POSTS: u64 = 10_000;
+    let posts = scaled(10_000) as u64;
     let _watchdog = watchdog();
     let semaphore = Semaphore::new(0);
     let drained: u64 = thread::scope(|s| {
-        let drains = [(); 2].map(|()| s.spawn(|| (0..POSTS).map(|_| semaphore.drain()).sum::<u64>()));
-        (0..POSTS).for_each(|_| semaphore.post());
+        let drains = [(); 2].map(|()| s.spawn(|| (0..posts).map(|_| semaphore.drain()).sum::<u64>()));
+        (0..posts).for_each(|_| semaphore.post());
         drains.map(|drain| drain.join().unwrap()).iter().sum()
     });
-    assert_eq!(drained + semaphore.available(), POSTS);
+    assert_eq!(drained + semaphore.available(), posts);
 }
 
 /// Those who waited before come first; what is claimed comes next.

@@ -48,9 +48,9 @@ fn first_come_first_served<H: Home>(threads: usize) {
 
 #[test]
 fn first_come_first_served_in_every_home() {
-    first_come_first_served::<Global>(50);
-    first_come_first_served::<OneSlot>(20);
-    first_come_first_served::<Parking>(20);
+    first_come_first_served::<Global>(scaled(50));
+    first_come_first_served::<OneSlot>(scaled(20));
+    first_come_first_served::<Parking>(scaled(20));
     first_come_first_served::<Spinning>(5);
 }
 
@@ -149,7 +149,7 @@ fn markers(threads: usize, stays: impl Fn(usize) -> bool) {
 /// Neighbours share a marker: one post passes over them all.
 #[test]
 fn one_post_reaches_the_last_of_two_hundred() {
-    markers(200, |number| number == 199);
+    markers(scaled(200), |number| number == scaled(200) - 1);
 }
 
 /// Every second ticket has a marker of its own, far more than the cells that are there from the beginning.
