@@ -11,9 +11,9 @@
 #   ci/model.sh example         the package that model-checks what it builds on the crate
 #   ci/model.sh mutants [NAME…] all mutants, or those named
 #
-# Takes, on two cores: the loom models 3 to 9 minutes, for each execution maps its stacks anew, which is slow on some virtual
-# machines (more system time than user time); the mutants 5, 1 of them user time, for the rest is watchdogs; shuttle 1; the
-# explorer 15 seconds, the litmus tests 1.
+# Takes, on two cores: the loom models three minutes in `.ci/run`, and whole half an hour, for each execution maps its stacks anew,
+# which is slow on some virtual machines (as much system time as user time); the mutants 6 to 10, of which much is watchdogs;
+# shuttle 1; the explorer 15 seconds, the litmus tests 1.
 #
 # Needs: the Rust toolchain; python3 for the explorer, the litmus tests and the mutants, or they are skipped.
 #
