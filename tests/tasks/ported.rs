@@ -453,7 +453,9 @@ mod notify {
         let _watchdog = watchdog();
         struct NotifiesOnDrop(Arc<Notify>);
         impl Wake for NotifiesOnDrop {
-            fn wake(self: Arc<Self>) {}
+            fn wake(self: Arc<Self>) {
+                drop(self);
+            }
         }
         impl Drop for NotifiesOnDrop {
             fn drop(&mut self) {
