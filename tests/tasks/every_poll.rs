@@ -27,7 +27,7 @@ struct Program {
 }
 
 impl Program {
-    const LONGEST: u32 = if cfg!(miri) { 4 } else { 6 };
+    const LONGEST: u32 = if cfg!(miri) { 3 } else { 6 };
 
     fn all() -> impl Iterator<Item = Self> {
         (0..=Self::LONGEST).flat_map(|length| (0..1 << length).map(move |polls| Self { length, polls }))
