@@ -3,7 +3,11 @@
 //!
 //! Blind to: what happens at the same time on another thread, which tests/loom has. The futures of pipelines: tests/pipeline.
 
-use crate::common::task::{Woken, poll};
+use crate::common::{
+    eventually,
+    task::{Woken, poll},
+    watchdog,
+};
 use layby::eventcount::{EventCount, WaitPoint};
 use layby::mutex::{Condvar, CondvarAsync, FairCondvar, FairMutex, LockAsync, Mutex};
 use layby::rwlock::{RwLock, RwLockAsync};
@@ -46,6 +50,7 @@ fn dropped_after_any_poll<W>(
     events: &[fn(&W)],
     check: impl Fn(&W, bool),
 ) {
+    let _watchdog = watchdog();
     for program in Program::all() {
         let world = Arc::new(world());
         let mut future = Some(start(Arc::clone(&world)));
@@ -64,10 +69,11 @@ fn dropped_after_any_poll<W>(
         let had_to_wait = behind_waits();
         drop(future);
         events.for_each(|happens| happens(&world));
-        assert!(!had_to_wait || woken[1].count() > 0, "{program:?}: who waits behind it is not woken");
+        // A thread of another test that is choosing in the same slot wakes it in our stead, and some time later.
+        eventually(|| !had_to_wait || woken[1].count() > 0);
         assert!(!had_to_wait || poll(behind.as_mut(), &woken[1]).is_ready(), "{program:?}: it is not served");
         drop(behind);
-        assert_eq!(woken.each_ref().map(Woken::clones), [0, 0], "{program:?}: a waker is left");
+        eventually(|| woken.each_ref().map(Woken::clones) == [0, 0]);
         check(&world, was_ready);
     }
 }
