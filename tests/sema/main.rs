@@ -162,11 +162,14 @@ fn merged_permits_that_do_not_fit_are_left_out() {
         semaphore.post_many(MAX);
         semaphore.acquire_many(MAX)
     };
-    (1..u64::MAX / MAX).for_each(|_| all.merge(another()));
-    let one_too_many = catch_unwind(AssertUnwindSafe(|| all.merge(another())));
-    assert!(one_too_many.is_err());
-    assert_eq!((all.permits(), semaphore.available()), (u64::MAX / MAX * MAX, MAX), "the other one's are put back");
-    assert!(semaphore.try_take_many(MAX));
+    // With narrow counters it takes years to have more than can be counted.
+    let (times, can_overflow) = if u64::MAX / MAX < 100 { (u64::MAX / MAX, true) } else { (100, false) };
+    (1..times).for_each(|_| all.merge(another()));
+    let last = catch_unwind(AssertUnwindSafe(|| all.merge(another())));
+    assert_eq!(last.is_err(), can_overflow);
+    let (merged, put_back) = if can_overflow { (times, MAX) } else { (times + 1, 0) };
+    assert_eq!((all.permits(), semaphore.available()), (merged * MAX, put_back), "the other one's are put back");
+    assert!(semaphore.try_take_many(put_back));
     drop(all);
     assert_eq!(semaphore.available(), MAX);
 }
