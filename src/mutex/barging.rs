@@ -387,7 +387,7 @@ impl<'a, H: Home> Waiter<'a, H> {
         }
     }
 
-    /// If this waiter may sleep, it sleeps. Who has been woken in vain wakes another, whose waker may unwind: then it leaves.
+    /// If this waiter may sleep, it sleeps. Who has been woken for nothing wakes another, whose waker may unwind: then it leaves.
     fn sleep(&self, limit: &Limit<'_>, may_sleep: impl FnOnce() -> bool) -> Result<(), Stopped> {
         let on_unwind = LeaveOnDrop(self);
         let woken = table_of::<H>().wait_if_at(self.key(), limit, SpinFirst::No, may_sleep);

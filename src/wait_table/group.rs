@@ -29,10 +29,10 @@
 //! (sleeps for ever)
 //! ```
 //!
-//! Wrong, if the owner, woken in vain, closes the group's gate again while its members are published:
+//! Wrong, if the owner, woken for nothing, closes the group's gate again while its members are published:
 //!
 //! ```text
-//! owner                                    first notifier (in vain)       second notifier
+//! owner                                    first notifier (for nothing)  second notifier
 //!                                          takes x; opens the group's gate
 //! NOTIFIED, but nothing holds
 //! every gate is closed: all are published

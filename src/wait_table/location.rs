@@ -84,7 +84,7 @@ use std::{rc::Rc, sync::Arc};
 /// # What is not a location
 ///
 /// Nothing is one by having an address. The guard of a lock is elsewhere than the lock, and other threads have other guards:
-/// whoever waited on one would wait for ever.
+/// whoever waited on one would wait forever.
 ///
 /// ```compile_fail,E0277
 /// let door = std::sync::Mutex::new(false);
