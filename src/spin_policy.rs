@@ -7,6 +7,7 @@
 //! |---|---|
 //! | is next in line | spins: PAUSE |
 //! | may be anywhere | yields, for it may be the next thread to run that it waits for |
+//! | waits for a word that is written all the time | lets some time pass, for each look takes the word's cache line from the writer |
 //!
 //! A waiter whose backend does not [spin](crate::sys::Backend::SPINS) yields once or twice, and sleeps.
 //!
@@ -26,7 +27,7 @@ use crate::sys::{
     busyness, cpus,
     spinners::{self, Spinner},
 };
-pub(crate) use crate::sys::{busyness::machine_is_busy, spinners::spin_forever_until};
+pub(crate) use crate::sys::{busyness::machine_is_busy, polite_wait::Line, spinners::spin_forever_until};
 use core::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ pub(crate) enum SpinFirst {
     No,
     /// It polls for a while.
     Briefly,
+    /// It polls for a while, and seldom at first: the word that it looks at may be written again and again meanwhile.
+    Seldom,
     /// It polls for longer: it stands in a queue, and others come before it.
     WhileQueued,
     /// It yields once or twice.
@@ -44,16 +47,29 @@ pub(crate) enum SpinFirst {
 }
 
 impl SpinFirst {
+    /// For one of `members` that wait for each other's counts. If each can have a CPU, whoever is waited for runs, and counts on. If
+    /// not, it may be waiting for the waiter's.
+    pub(crate) fn among(members: usize) -> Self {
+        if members <= cpus::count() { Self::Seldom } else { Self::Briefly }
+    }
+
     /// The same for a waiter that does not spin.
     pub(crate) fn only_yielding(self) -> Self {
         if self == Self::No { Self::No } else { Self::Yielding }
     }
 }
 
+/// Whether so many threads that wait for one thing are more than can run at once.
+pub(crate) fn fill_the_machine(threads: u32) -> bool {
+    threads as usize > cpus::count()
+}
+
 /// How a waiter polls.
 struct Pace {
-    /// How often before it reads the clock for the first time.
+    /// How often before it lets others run for the first time.
     first_polls: u32,
+    /// How long it waits between these; not at all but for a PAUSE if it is zero.
+    between_first_polls: Duration,
     /// How often each time it has let others run.
     polls_per_yield: u32,
     /// When it gives up and sleeps.
@@ -65,10 +81,18 @@ struct Pace {
 const SPIN_TIME: Duration = Duration::from_micros(50);
 
 /// Outside a queue. See docs/measurements.md, "Polls between yields".
-const BRIEFLY: Pace = Pace { first_polls: 8, polls_per_yield: 4, limit: SPIN_TIME };
+const BRIEFLY: Pace =
+    Pace { first_polls: 8, between_first_polls: Duration::ZERO, polls_per_yield: 4, limit: SPIN_TIME };
+
+/// Behind a writer. See docs/measurements.md, "Looks at a count that is written all the time".
+const SELDOM: Pace = Pace { first_polls: 4, between_first_polls: Duration::from_nanos(250), ..BRIEFLY };
 
 /// In a queue. See docs/measurements.md, "Near and far".
-const QUEUED: Pace = Pace { first_polls: 0, polls_per_yield: 1, limit: Duration::from_micros(500) };
+const QUEUED: Pace =
+    Pace { first_polls: 0, between_first_polls: Duration::ZERO, polls_per_yield: 1, limit: Duration::from_micros(500) };
+
+/// For its CPU's sake. A queue of some thousand that moves fast has moved on by then.
+const KEEPING: Pace = Pace { limit: Duration::from_millis(10), ..QUEUED };
 
 /// Next in a queue: a holder that runs hands over sooner than the clock is read, or a spinner counted. As above.
 const NEXT_IN_QUEUE: Pace = Pace { first_polls: 32, ..QUEUED };
@@ -78,6 +102,7 @@ pub(crate) fn spin_until(spin: SpinFirst, deadline: Deadline, ready: impl FnMut(
     match spin {
         SpinFirst::No => false,
         SpinFirst::Briefly => stay_awake(deadline, &BRIEFLY, ready, || false, |_| false),
+        SpinFirst::Seldom => stay_awake(deadline, &SELDOM, ready, || false, |_| false),
         SpinFirst::WhileQueued => stay_awake(deadline, &QUEUED, ready, || false, |_| false),
         SpinFirst::Yielding => yield_until(ready),
     }
@@ -119,6 +144,15 @@ pub(crate) fn spin_in_queue_until(
     stay_awake(deadline, pace, ready, next, in_vain)
 }
 
+/// Like [`spin_in_queue_until`], for a thread that keeps its CPU from going idle: it yields all the time, next or not.
+pub(crate) fn yield_in_queue_until(
+    deadline: Deadline,
+    ready: impl FnMut() -> bool,
+    in_vain: impl FnMut(Duration) -> bool,
+) -> bool {
+    stay_awake(deadline, &KEEPING, ready, || false, in_vain)
+}
+
 fn stay_awake(
     deadline: Deadline,
     pace: &Pace,
@@ -129,7 +163,7 @@ fn stay_awake(
     if IN_A_MODEL || cpus::count_with_this_thread() == 1 {
         return ready();
     }
-    if poll(pace.first_polls, &mut ready) {
+    if first_polls(pace, &mut ready) {
         return true;
     }
     if skips_this_time() || machine_is_busy() {
@@ -167,6 +201,20 @@ fn stay_awake(
             return ready();
         }
     }
+}
+
+/// The polls before it lets others run for the first time.
+fn first_polls(pace: &Pace, mut ready: impl FnMut() -> bool) -> bool {
+    if pace.between_first_polls.is_zero() {
+        return poll(pace.first_polls, ready);
+    }
+    (0..pace.first_polls).any(|_| {
+        let last = now();
+        while now().duration_since(last) < pace.between_first_polls {
+            hint::spin_loop();
+        }
+        poll(1, &mut ready)
+    })
 }
 
 /// Polls `times` times, with a PAUSE after each; `true` if it succeeded.

@@ -94,6 +94,20 @@ pub(crate) mod unchecked_atomic {
 /// Whether a model checker runs this. Its world must be small, and the same in every execution.
 pub(crate) const IN_A_MODEL: bool = cfg!(layby_model);
 
+/// Asks the processor for the cache line at an address, whoever's it is: the line is not read, and one that is nobody's is
+/// not asked for. No world sees it, for it changes how long a load takes and nothing else.
+#[inline(always)]
+pub(crate) fn prefetch(address: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: it is an instruction of every such processor, and does not fault.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(core::ptr::without_provenance(address));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 /// Keeps the compiler, and nobody else, from exchanging accesses: the same in every world, none of which has a compiler in it.
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
 pub(crate) use core::sync::atomic::compiler_fence;

@@ -5,9 +5,11 @@ use super::checker::sync::{Condvar, Mutex};
 use super::world_static;
 use core::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::PoisonError;
 use std::time::Instant;
 
 /// Where every thread of the model sleeps, and whether the model's deadlines have passed.
+/// A waker that unwinds may poison it, which says nothing.
 struct Parker {
     expired: Mutex<bool>,
     bell: Condvar,
@@ -51,25 +53,25 @@ pub(crate) fn in_destructor(act: impl FnOnce()) {
 
 /// Lets every deadline of this execution pass.
 pub(crate) fn expire_deadlines() {
-    *parker().expired.lock().unwrap() = true;
+    *parker().expired.lock().unwrap_or_else(PoisonError::into_inner) = true;
     parker().bell.notify_all();
 }
 
 /// Whether the deadlines of this execution have passed. The value of the `Instant` does not matter.
 pub(crate) fn deadline_has_passed(_: Instant) -> bool {
-    *parker().expired.lock().unwrap()
+    *parker().expired.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sleeps while `word` is `expected` and the deadline, if any, has not passed.
 pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
-    let mut expired = parker().expired.lock().unwrap();
+    let mut expired = parker().expired.lock().unwrap_or_else(PoisonError::into_inner);
     while word.load(Ordering::Relaxed) == expected && !(deadline.is_some() && *expired) {
-        expired = parker().bell.wait(expired).unwrap();
+        expired = parker().bell.wait(expired).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
 /// Wakes every sleeper of the model, on whichever word. Each then checks its own.
 pub(crate) fn wake_all(_word: *const AtomicU32) {
-    drop(parker().expired.lock().unwrap());
+    drop(parker().expired.lock().unwrap_or_else(PoisonError::into_inner));
     parker().bell.notify_all();
 }

@@ -3,7 +3,7 @@
 /// Milliseconds on a monotonic clock, wrapping; 0 where there is no clock to read.
 ///
 /// Where a word has 32 bits it wraps every 49 days.
-#[cfg(all(unix, not(layby_model)))]
+#[cfg(all(unix, not(layby_model), any(feature = "mutex", not(any(target_os = "linux", target_os = "android")))))]
 pub(crate) fn millis() -> usize {
     let now = monotonic();
     let millis = (now.tv_sec as usize).wrapping_mul(1000).wrapping_add(now.tv_nsec as usize / 1_000_000);

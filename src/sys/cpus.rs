@@ -1,4 +1,4 @@
-//! How many CPUs this process may use.
+//! How many CPUs this process may use, and which one a thread runs on.
 //!
 //! Linux says that of a thread, and threads may be pinned:
 //!
@@ -42,6 +42,12 @@ pub(crate) fn count_with_this_thread() -> usize {
         });
         if due { CPUS.ask() } else { CPUS.count() }
     })
+}
+
+/// The number of the CPU that the calling thread runs on, or did a moment ago; 0 where the system does not say.
+#[inline]
+pub(crate) fn current() -> usize {
+    if given().is_some() { 0 } else { platform::current() }
 }
 
 /// What a world without an operating system says.
@@ -152,6 +158,12 @@ mod platform {
         }
     }
 
+    pub(super) fn current() -> usize {
+        // SAFETY: always allowed.
+        let cpu = errno::kept(|| unsafe { libc::sched_getcpu() });
+        usize::try_from(cpu).unwrap_or(0)
+    }
+
     /// The CPUs that a thread may use. If the kernel does not say, all of them: there are more than a set has room for, which
     /// is more than enough to spin on, or it is not to be asked.
     fn allowed_to(thread: libc::pid_t) -> [usize; WORDS] {
@@ -179,6 +191,10 @@ mod platform {
         pub(super) fn ask(&self) -> usize {
             of_the_process().unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
         }
+    }
+
+    pub(super) fn current() -> usize {
+        0
     }
 
     /// `None` if it may use CPUs of several groups.

@@ -177,17 +177,20 @@ impl Generation {
     /// Only the first thread that comes empties the place.
     #[cold]
     fn renew(&self, empty: impl FnOnce()) {
-        let current = current_word();
-        let seen = self.0.load(Ordering::Relaxed);
-        if seen == current || seen == current | RENEWING {
-            return;
-        }
-        let claimed = self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed);
-        if claimed.is_ok() {
+        if self.claim(self.0.load(Ordering::Relaxed)) {
             empty();
             // Ordering: release; matches the acquire in `is_current`: a thread that sees the new generation sees it empty.
-            self.0.store(current, Ordering::Release);
+            self.0.store(current_word(), Ordering::Release);
         }
+    }
+
+    /// Whether it is the caller, who has seen this word, that empties the place.
+    fn claim(&self, seen: u32) -> bool {
+        let current = current_word();
+        if seen == current || seen == current | RENEWING {
+            return false;
+        }
+        self.0.compare_exchange(seen, current | RENEWING, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -232,6 +235,14 @@ mod tests {
             status
         };
         assert_eq!(status, 0);
+    }
+
+    /// Two threads have seen the parent's word, and both mean to empty the place.
+    #[test]
+    fn one_of_two_who_saw_the_parents_word_empties_the_place() {
+        let of_the_parent = current_word().wrapping_sub(2);
+        let generation = Generation(AtomicU32::new(of_the_parent));
+        assert_eq!([(); 2].map(|()| generation.claim(of_the_parent)), [true, false]);
     }
 
     /// A thread that saw an old generation may come here when another has renewed it, and others have published.
@@ -298,7 +309,8 @@ mod tests {
                 }
                 generation.enter(|| {
                     begun.fetch_add(1, Ordering::Relaxed);
-                    std::thread::yield_now();
+                    // More than once: on a busy machine others get to run first.
+                    (0..10).for_each(|_| std::thread::yield_now());
                     emptied.fetch_add(1, Ordering::Relaxed);
                 });
                 let seen = (begun.load(Ordering::Relaxed), emptied.load(Ordering::Relaxed));

@@ -21,8 +21,13 @@ pub(crate) mod clock;
 pub(crate) mod cpus;
 #[cfg(all(unix, not(layby_model)))]
 mod errno;
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
+mod files;
 pub(crate) mod fork;
+mod head_count;
+pub(crate) mod keepers;
 pub(crate) mod only_thread;
+pub(crate) mod polite_wait;
 pub(crate) mod process_exit;
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
 pub(crate) mod process_fence;

@@ -4,11 +4,11 @@
 //! anything, but for what a signal handler has interrupted.
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
-pub(crate) use linux::{begin, is_only_thread_of_child};
+pub(crate) use linux::{begin, is_only_thread_of_child, may_be_only_thread_of_child};
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 mod linux {
-    use super::super::errno;
+    use super::super::files;
     use crate::sync::{atomic::Ordering, unchecked_atomic::AtomicBool};
 
     /// Whether this process is a child of a fork, and has not been seen with more than one thread.
@@ -19,16 +19,23 @@ mod linux {
         MAY_BE_ALONE.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the caller is the only thread of a child, which has had no other. Asks the kernel, until the answer is no.
+    /// Whether the caller is the only thread of a child, and has not been seen beside another. Asks the kernel, until the answer is
+    /// no.
     #[inline]
     pub(crate) fn is_only_thread_of_child() -> bool {
+        may_be_only_thread_of_child() && ask()
+    }
+
+    /// Whether it is worth asking.
+    #[inline]
+    pub(crate) fn may_be_only_thread_of_child() -> bool {
         // Ordering: relaxed; a thread that was started sees what its starter saw, and so the kernel says.
-        MAY_BE_ALONE.load(Ordering::Relaxed) && ask()
+        MAY_BE_ALONE.load(Ordering::Relaxed)
     }
 
     #[cold]
     fn ask() -> bool {
-        let is_alone = errno::kept(count_threads) == Some(1);
+        let is_alone = count_threads() == Some(1);
         if !is_alone {
             MAY_BE_ALONE.store(false, Ordering::Relaxed);
         }
@@ -38,17 +45,8 @@ mod linux {
     /// How many threads the process has, by the kernel's account.
     fn count_threads() -> Option<u32> {
         let mut stat = [0u8; 1024];
-        // SAFETY: a string that ends with 0; a descriptor that was opened here; a live buffer of that size.
-        let length = unsafe {
-            let file = libc::open(c"/proc/self/stat".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-            if file < 0 {
-                return None;
-            }
-            let length = libc::read(file, stat.as_mut_ptr().cast(), stat.len());
-            libc::close(file);
-            length
-        };
-        threads_in(stat.get(..usize::try_from(length).ok()?)?)
+        let length = files::read(c"/proc/self/stat", &mut stat)?;
+        threads_in(stat.get(..length)?)
     }
 
     /// The twentieth field. The second is the program's name in brackets, which may contain anything.
@@ -94,5 +92,11 @@ mod linux {
 #[cfg(not(all(any(target_os = "linux", target_os = "android"), not(layby_model))))]
 #[inline]
 pub(crate) fn is_only_thread_of_child() -> bool {
+    false
+}
+
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(layby_model))))]
+#[inline]
+pub(crate) fn may_be_only_thread_of_child() -> bool {
     false
 }

@@ -1,60 +1,28 @@
 //! How many threads spin: with as many as there are CPUs, the thread that they wait for may have none.
 
-use super::{cpus, fork::Birth};
+use super::{
+    cpus,
+    fork::Birth,
+    head_count::HeadCount,
+    polite_wait::{Line, PoliteWait},
+};
 use crate::counters::{self, Event};
-use crate::sync::{IN_A_MODEL, advice::AtomicUsize, atomic::Ordering, hint, thread};
+use crate::sync::{IN_A_MODEL, hint, thread};
 use core::cell::Cell;
 
 /// How often a spinner polls before it counts the others. Arbitrary: enough to make that, or reading the clock, a
 /// small part of its time.
 pub(crate) const POLLS_PER_CHECK: u32 = 16;
 
-/// Threads of this process that spin at this moment. Aligned: it changes with every spin, and its neighbours in memory do
-/// not.
-static SPINNERS: Spinners = Spinners(AtomicUsize::new(0));
+/// How often a spinner polls that many times with a PAUSE after each before it has the processor watch its word, if that can do it.
+/// Arbitrary: a microsecond or more, in which most hand-overs between running threads come.
+const CHECKS_BEFORE_POLITE: u32 = 4;
 
-/// The lower half is their number, the upper half says whose: a fork's child has a copy of its parent's count, and none of
-/// its spinners.
-#[repr(align(128))]
-struct Spinners(AtomicUsize);
+/// Threads of this process that spin at this moment.
+static SPINNERS: HeadCount = HeadCount::new();
 
-const HALF: u32 = usize::BITS / 2;
-const NUMBER: usize = (1 << HALF) - 1;
-
-/// The word of a process in which nobody spins.
-fn nobody() -> usize {
-    (Birth::now().number() as usize) << HALF
-}
-
-impl Spinners {
-    /// Counts the calling thread; returns how many there are with it.
-    fn add(&self) -> usize {
-        // Ordering: relaxed, here and below; the count is advice.
-        let before = self.0.fetch_add(1, Ordering::Relaxed);
-        if before & !NUMBER == nobody() { (before & NUMBER) + 1 } else { self.start_over() }
-    }
-
-    /// The count was a parent's, and what was added to it is forgotten with it.
-    #[cold]
-    fn start_over(&self) -> usize {
-        let mut seen = self.0.load(Ordering::Relaxed);
-        loop {
-            let others = if seen & !NUMBER == nobody() { seen } else { nobody() };
-            match self.0.compare_exchange(seen, others + 1, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return (others & NUMBER) + 1,
-                Err(now) => seen = now,
-            }
-        }
-    }
-
-    fn remove(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    fn fill_the_machine(&self) -> bool {
-        let seen = self.0.load(Ordering::Relaxed);
-        seen & !NUMBER == nobody() && seen & NUMBER >= cpus::count()
-    }
+fn fill_the_machine() -> bool {
+    SPINNERS.get() >= cpus::count()
 }
 
 /// A thread's place among the spinners, given up on drop.
@@ -79,7 +47,7 @@ impl Spinner {
     /// those who should make room.
     pub(crate) fn should_make_room(&self) -> bool {
         if self.was_full.get() {
-            self.was_full.set(SPINNERS.fill_the_machine());
+            self.was_full.set(fill_the_machine());
         }
         self.was_full.get()
     }
@@ -95,17 +63,15 @@ impl Spinner {
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        // A signal handler may have forked meanwhile: the child does not count us.
-        if self.born.is_of_this_process() {
-            SPINNERS.remove();
-        }
+        SPINNERS.remove(self.born);
     }
 }
 
-/// Spins until `ready`, without ever sleeping; yields when the spinners fill the machine.
-pub(crate) fn spin_forever_until(mut ready: impl FnMut() -> bool) {
+/// Spins until `ready`, without ever sleeping; yields when the spinners fill the machine. What makes it ready is a store to `line`;
+/// of anything else it may hear a little later.
+pub(crate) fn spin_forever_until(line: Line<'_>, mut ready: impl FnMut() -> bool) {
     let spinner = Spinner::join();
-    loop {
+    for check in 1_u32.. {
         for _ in 0..POLLS_PER_CHECK {
             if ready() {
                 return;
@@ -113,5 +79,13 @@ pub(crate) fn spin_forever_until(mut ready: impl FnMut() -> bool) {
             hint::spin_loop();
         }
         spinner.make_room();
+        // Not before it has spun for a while: leaving the processor's wait may take longer than a PAUSE. And not where it has to make
+        // room again and again. Whoever has not found the machine full never will: see `Spinner`.
+        if check == CHECKS_BEFORE_POLITE
+            && !spinner.was_full.get()
+            && let Some(polite) = PoliteWait::chosen()
+        {
+            return polite.wait_until(line, ready);
+        }
     }
 }

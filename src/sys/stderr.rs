@@ -42,15 +42,23 @@ impl Drop for Stderr {
 fn write_all(mut bytes: &[u8]) {
     super::errno::kept(|| {
         while !bytes.is_empty() {
-            // SAFETY: the buffer is live and as long as is said.
-            let written = unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
-            match usize::try_from(written) {
+            match usize::try_from(write(libc::STDERR_FILENO, bytes)) {
                 Ok(written) => bytes = &bytes[written..],
                 Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
                 Err(_) => return,
             }
         }
     });
+}
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
+use super::files::write;
+
+/// Nothing is promised to signal handlers here.
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android", layby_model))))]
+fn write(file: libc::c_int, bytes: &[u8]) -> isize {
+    // SAFETY: the buffer is live and as long as is said.
+    unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) }
 }
 
 #[cfg(any(layby_model, not(unix)))]

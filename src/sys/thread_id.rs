@@ -9,17 +9,24 @@
 
 use core::fmt;
 
-/// As much of a thread's name as a report shows.
+/// As much of a name as a report shows: of a thread, or of what it waits for.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Name {
-    bytes: [u8; 32],
+    bytes: [u8; Name::MOST_BYTES],
     len: usize,
 }
 
 impl Name {
+    pub(crate) const MOST_BYTES: usize = 32;
+
+    /// The first `len` of these bytes, which may end in the middle of a character.
+    pub(crate) fn of_bytes(bytes: [u8; Name::MOST_BYTES], len: usize) -> Self {
+        Self { bytes, len: len.min(Self::MOST_BYTES) }
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         let whole = &self.bytes[..self.len];
-        // The kernel cuts names by bytes.
+        // The kernel cuts names by bytes, and so do we.
         whole.utf8_chunks().next().map_or("", |chunk| chunk.valid())
     }
 }
@@ -35,7 +42,7 @@ pub(crate) use platform::{current, name_of};
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_model)))]
 mod platform {
     use super::Name;
-    use crate::sys::{errno, fork::Birth};
+    use crate::sys::{files, fork::Birth};
     use core::{cell::Cell, ffi::CStr, fmt::Write};
 
     std::thread_local! {
@@ -63,21 +70,15 @@ mod platform {
     /// The name of a thread of this process, if it is still there. Nothing but system calls, which leave `errno` as it was:
     /// for signal handlers too.
     pub(crate) fn name_of(thread: usize) -> Option<Name> {
+        if cfg!(miri) {
+            // It has no /proc, and says so at length each time.
+            return None;
+        }
         let mut path = Path { bytes: [0; 40], len: 0 };
         write!(path, "/proc/self/task/{thread}/comm\0").ok()?;
         let path = CStr::from_bytes_until_nul(&path.bytes).ok()?;
         let mut name = Name::default();
-        // SAFETY: the path ends with a NUL, and the buffer is live and as long as is said.
-        let read = errno::kept(|| unsafe {
-            let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-            if file < 0 {
-                return -1;
-            }
-            let read = libc::read(file, name.bytes.as_mut_ptr().cast(), name.bytes.len());
-            libc::close(file);
-            read
-        });
-        name.len = usize::try_from(read).ok()?.saturating_sub(1); // without the line feed
+        name.len = files::read(path, &mut name.bytes)?.saturating_sub(1); // without the line feed
         Some(name)
     }
 
