@@ -96,7 +96,8 @@ impl Bank {
     }
 }
 
-/// What a table has besides slots.
+/// What a table has besides slots. Aligned so that what a notifier looks at, generation and alerts, is on one cache line.
+#[repr(C, align(16))]
 pub(super) struct State {
     generation: Generation,
     /// Two for each marker, and one if tasks have waited.

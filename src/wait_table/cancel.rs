@@ -27,8 +27,8 @@ const CANCELLED: u32 = 1;
 
 /// A flag that ends waits: shutdown, an interrupt, a request that nobody wants any more.
 ///
-/// Any wait can have one as its [limit](super::Limit), alone or beside a deadline and others; any number of waits, of whatever
-/// primitive and in whatever table. They sleep until what they wait for comes or the flag is raised, without polling.
+/// Waits can have one as their [limit](super::Limit), alone or beside a deadline and others; any number of waits, of most
+/// primitives and in whatever table. They sleep until what they wait for comes or the flag is raised, without polling.
 ///
 /// ```
 /// use layby::{Cancel, Stopped, sema::Semaphore};
@@ -75,7 +75,8 @@ impl Cancel {
         }
     }
 
-    /// Ends every wait that has this in its limit, those that are asleep and those to come, until it is [reset](Self::reset).
+    /// Ends every wait that has this in its limit, those that are asleep and those to come, until it is [reset](Self::reset). What is there
+    /// at once is still taken: see [`Limit`](super::Limit#which-comes-first).
     ///
     /// What was done before is visible to those who see it.
     pub fn cancel(&self) {

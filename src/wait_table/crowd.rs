@@ -26,12 +26,29 @@
 //!
 //! Only waits of which a wake takes all are in a crowd: not those that a wake of one may choose, and not members of a group,
 //! which sleep on the group's gate.
+//!
+//! # The roster
+//!
+//! The notifier's way to the one call leads along the chain: two hundred elements on as many stacks, each on a cache line that
+//! its owner has written, on another CPU as often as not, and each known only when the one before it has been read. A crowd's
+//! roster says where they are, so that a notifier of many asks for all of these lines at once, and finds them there.
+//!
+//! It is advice. A member writes its element's address to its seat before it sleeps, if that is not there already: a thread that
+//! waits at one place again and again has its element at the same address. The notifier does not follow what it reads there:
+//! the element may be gone, and a prefetch of an address that is nobody's does nothing. Who has no seat, because another
+//! thread's has the same number, is found on the chain as ever.
+//!
+//! # Polls
+//!
+//! Members of a crowd that is larger than the machine sleep without polling first. Together they would fill the machine, whose
+//! CPUs are for whoever makes their condition true, and for those of them who have been woken and have not run yet.
 
 use super::linked::Label;
+use crate::spin_policy::{self, SpinFirst};
 use crate::sync::{
     IN_A_MODEL,
     atomic::{AtomicU32, Ordering},
-    unchecked_atomic, world_static,
+    const_outside_models, prefetch, unchecked_atomic, world_static,
 };
 use crate::sys::Backend;
 
@@ -42,6 +59,9 @@ const CROWDS: usize = if IN_A_MODEL { 2 } else { 32 };
 const MANY: u32 = if IN_A_MODEL { 1 } else { 16 };
 const FEW: u32 = if IN_A_MODEL { 1 } else { 4 };
 
+/// How many of a crowd's members have a seat. Arbitrary: more than most crowds have.
+const SEATS: usize = if IN_A_MODEL { 2 } else { 256 };
+
 /// A word to sleep on, and for whom it is. Aligned like an element: its sleepers and its neighbours do not disturb each other.
 #[repr(align(128))]
 pub(crate) struct Crowd {
@@ -50,17 +70,47 @@ pub(crate) struct Crowd {
     /// The hash of the key that it is for, with the lowest bit set; 0 if it is for none. Advice: who sleeps on which word
     /// decides about speed.
     of: unchecked_atomic::AtomicU32,
+    /// How many the last wake found. Advice.
+    members: unchecked_atomic::AtomicU32,
+    roster: Roster,
+}
+
+/// The addresses of members' elements, or 0. Advice: see "The roster".
+#[repr(align(128))]
+struct Roster([unchecked_atomic::AtomicUsize; SEATS]);
+
+impl Roster {
+    const fn new() -> Self {
+        Self([const { unchecked_atomic::AtomicUsize::new(0) }; SEATS])
+    }
+
+    /// Threads that were started one after the other have numbers one after the other, or addresses a few pages apart.
+    fn seat_of(thread: usize) -> usize {
+        (thread ^ (thread >> 12)) % SEATS
+    }
 }
 
 world_static! {
     /// All of them.
     pub(crate) fn crowds() -> &'static [Crowd; CROWDS] {
-        const { [const { Crowd { wakes: AtomicU32::new(0), of: unchecked_atomic::AtomicU32::new(0) } }; CROWDS] }
-        model { core::array::from_fn(|_| Crowd { wakes: AtomicU32::new(0), of: unchecked_atomic::AtomicU32::new(0) }) }
+        const { [const { Crowd::new() }; CROWDS] }
+        model { core::array::from_fn(|_| Crowd::new()) }
     }
 }
 
 impl Crowd {
+    const_outside_models! {
+        /// One that is for nobody.
+        fn new() -> Self {
+            Self {
+                wakes: AtomicU32::new(0),
+                of: unchecked_atomic::AtomicU32::new(0),
+                members: unchecked_atomic::AtomicU32::new(0),
+                roster: Roster::new(),
+            }
+        }
+    }
+
     fn place_of(label: Label) -> (&'static Self, u32) {
         let hash = label.key.hash();
         // By the upper bits: the lower ones choose the slot.
@@ -72,8 +122,33 @@ impl Crowd {
         if label.selectable || B::WAKE_ALL.is_none() {
             return None;
         }
+        Self::named_after(label)
+    }
+
+    /// The crowd of a label's key, if there is one.
+    fn named_after(label: Label) -> Option<&'static Self> {
         let (crowd, name) = Self::place_of(label);
         (crowd.of.load(Ordering::Relaxed) == name).then_some(crowd)
+    }
+
+    /// What a member does before it sleeps: less than it would alone, if there are many.
+    pub(super) fn spin_first(&self, alone: SpinFirst) -> SpinFirst {
+        if spin_policy::fill_the_machine(self.members.load(Ordering::Relaxed)) { SpinFirst::No } else { alone }
+    }
+
+    /// By a member, before it sleeps: where its element is.
+    pub(super) fn take_seat(&self, thread: usize, element: usize) {
+        let seat = &self.roster.0[Roster::seat_of(thread)];
+        if seat.load(Ordering::Relaxed) != element {
+            seat.store(element, Ordering::Relaxed);
+        }
+    }
+
+    /// By a notifier that will go through the elements of a key, many of them.
+    pub(super) fn fetch_members_of(label: Label) {
+        let seats = Self::named_after(label).map(|crowd| &crowd.roster.0);
+        let elements = seats.into_iter().flatten().map(|seat| seat.load(Ordering::Relaxed));
+        elements.filter(|&element| element != 0).for_each(prefetch);
     }
 
     /// The crowd in which a waiter with this label sleeps.
@@ -94,6 +169,7 @@ impl Crowd {
 
     /// By a notifier that has opened the gates of `members` sleepers (Q2).
     pub(super) fn wake<B: Backend>(&self, members: u32) {
+        self.members.store(members, Ordering::Relaxed);
         if members < FEW {
             self.of.store(0, Ordering::Relaxed);
         }
@@ -120,6 +196,31 @@ impl Alike {
         self.name = name;
         if self.count == MANY && B::WAKE_ALL.is_some() {
             crowd.of.store(name, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(all(test, not(layby_model)))]
+mod tests {
+    use super::*;
+    use crate::sys::Native;
+
+    #[test]
+    fn members_poll_unless_they_are_too_many() {
+        let crowd = Crowd::new();
+        assert_eq!(crowd.spin_first(SpinFirst::Briefly), SpinFirst::Briefly, "nobody knows yet");
+        crowd.wake::<Native>(1);
+        assert_eq!(crowd.spin_first(SpinFirst::Briefly), SpinFirst::Briefly);
+        crowd.wake::<Native>(u32::MAX);
+        assert_eq!(crowd.spin_first(SpinFirst::Briefly), SpinFirst::No);
+    }
+
+    #[test]
+    fn threads_started_together_have_seats_of_their_own() {
+        for (first, apart) in [(4000, 1), (0x7612_0000, 0x11000)] {
+            let seats = (0..SEATS).map(|nth| Roster::seat_of(first + nth * apart));
+            let seats: std::collections::HashSet<_> = seats.collect();
+            assert!(seats.len() * 10 >= SEATS * 9, "{} of {SEATS}", seats.len());
         }
     }
 }

@@ -21,6 +21,8 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(feature = "mutex")]
+use super::{Key, pop_stack::Picked};
 use super::{
     crowd::Crowd,
     gate::Gate,
@@ -66,9 +68,9 @@ const _: () = {
     <Element as IsNotUnpin<_>>::PROVEN
 };
 
-// SAFETY: `label` is written only by the owner while the element is on no chain, and read only by a thread that has the
-// element in its hands. Pushing releases the write and detaching acquires it; setting the gate, or putting back, releases
-// the reads, and the owner acquires them before it writes again. The rest is atomic.
+// SAFETY: `label` is written only by the owner while the element is on no chain, and read and renamed only by a thread that has
+// the element in its hands. Pushing and putting back release the writes, and detaching acquires them; setting the gate, or putting
+// back, releases the reads, and the owner acquires them before it reads or writes again. The rest is atomic.
 unsafe impl Sync for Element {}
 
 impl Element {
@@ -112,15 +114,36 @@ impl Element {
     }
 
     /// Waits until notified (`true`) or until the deadline has passed (`false`); before it sleeps
-    /// it spins as `spin` says.
+    /// it spins as `spin` says, or less in a crowd.
     ///
-    /// Only the owner calls it, and only once the element is published.
-    pub(super) fn wait<B: Backend>(&self, deadline: Deadline, spin: SpinFirst) -> bool {
+    /// Only the owner calls it, and only once the element is published, with this label. (It must not look: whoever has the
+    /// element in hand may be renaming it.)
+    pub(super) fn wait<B: Backend>(&self, label: Option<Label>, deadline: Deadline, spin: SpinFirst) -> bool {
+        let crowd = label.and_then(Crowd::for_waiter::<B>);
+        let spin = crowd.map_or(spin, |crowd| crowd.spin_first(spin));
         self.gate.wait::<B>(deadline, spin, || {
             self.trace.stamp();
-            // SAFETY: we are the owner.
-            unsafe { self.label() }.and_then(Crowd::for_waiter::<B>)
+            crowd.inspect(|crowd| crowd.take_seat(self.trace.thread(), ptr::from_ref(self).addr()))
         })
+    }
+}
+
+#[cfg(feature = "mutex")]
+impl Picked<'_, Element> {
+    /// If some of the elements in hand that wait for `key`, and can be woken one by one, have owners that are awake, has those whose
+    /// owners sleep wait for `name`; returns how many.
+    pub(super) fn rename_sleepers(&self, key: Key, name: Key) -> usize {
+        // In a model they are renamed in any case: there are few, and all asleep as a rule.
+        let (mut is_one_awake, mut renamed) = (IN_A_MODEL, 0);
+        self.for_each(|element, label| is_one_awake |= label.key == key && !element.is_asleep());
+        self.for_each(|element, label| {
+            if is_one_awake && label.key == key && label.selectable && element.is_asleep() {
+                // SAFETY: the element is in our hands, so nobody else reads or writes its label now.
+                element.label.with_mut(|label| unsafe { (*label).iter_mut().for_each(|label| label.key = name) });
+                renamed += 1;
+            }
+        });
+        renamed
     }
 }
 
@@ -142,6 +165,10 @@ unsafe impl Linked for Element {
     unsafe fn label(&self) -> Option<Label> {
         // SAFETY: by the caller's promise the owner does not write it now.
         self.label.with(|label| unsafe { *label })
+    }
+
+    fn fetch_many(label: Label) {
+        Crowd::fetch_members_of(label);
     }
 
     /// Opening the gate is the last access: the owner may return, and the memory of the element and of its group may be

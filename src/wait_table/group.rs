@@ -26,7 +26,7 @@
 //! NOTIFIED: withdraw all
 //! x is not on its chain: SLEEPING on x's gate
 //!                                          store NOTIFIED in x's gate, and wake nobody: the group did not sleep
-//! (sleeps for ever)
+//! (sleeps forever)
 //! ```
 //!
 //! Wrong, if the owner, woken for nothing, closes the group's gate again while its members are published:
@@ -40,7 +40,7 @@
 //!                                          opens x's gate
 //!                                                                         x's condition = true
 //!                                                                         x's slot is empty: nobody to wake
-//! (sleeps for ever)
+//! (sleeps forever)
 //! ```
 //!
 //! # Invariants

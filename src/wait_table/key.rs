@@ -23,26 +23,41 @@ use core::{fmt, ops::RangeInclusive};
 #[must_use = "a key is a name, and does nothing by itself"]
 pub struct Key {
     address: usize,
+    /// 0 if it has none, so that nobody need ask before keys are compared and hashed.
+    ticket: u64,
     kind: Kind,
-    maker: Maker,
 }
 
+/// What is named, and who makes the key. What waits under the crate's own keys cannot be reached by a user's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
 enum Kind {
     Address,
-    Ticket(u64),
+    Ticket,
+    CratesAddress,
+    CratesTicket,
 }
 
-/// Who makes the key. What waits under the crate's own keys cannot be reached by a user's.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Maker {
-    User,
-    Crate,
-}
+impl Kind {
+    /// What [`Key::packed`] has made of it. (A match, and not a table: the compiler sees that there is nothing to do.)
+    #[inline]
+    fn unpacked(bits: u8) -> Self {
+        match bits % 4 {
+            0 => Self::Address,
+            1 => Self::Ticket,
+            2 => Self::CratesAddress,
+            _ => Self::CratesTicket,
+        }
+    }
 
-/// The bits of a packed key.
-const HAS_TICKET: u8 = 1;
-const IS_THE_CRATES: u8 = 2;
+    fn has_ticket(self) -> bool {
+        matches!(self, Self::Ticket | Self::CratesTicket)
+    }
+
+    fn as_made_by_user(self) -> Self {
+        if self.has_ticket() { Self::Ticket } else { Self::Address }
+    }
+}
 
 impl Key {
     /// The key of the place where `location` is, whatever it is: its address, hashed by the paper's Mix32A.
@@ -70,52 +85,50 @@ impl Key {
     /// type may have no size.
     #[inline]
     pub fn address_at<T: ?Sized>(location: *const T) -> Self {
-        Self { address: location.addr(), kind: Kind::Address, maker: Maker::User }
+        Self { address: location.addr(), ticket: 0, kind: Kind::Address }
     }
 
     /// Like [`ticket`](Self::ticket), but for a location that may be gone, or that is no [`Location`](super::Location).
     #[inline]
     pub fn ticket_at<T: ?Sized>(location: *const T, ticket: u64) -> Self {
-        Self { address: location.addr(), kind: Kind::Ticket(ticket), maker: Maker::User }
+        Self { address: location.addr(), ticket, kind: Kind::Ticket }
     }
 
     /// The key of a primitive of this crate, which may be gone.
     #[inline]
     pub(crate) fn of_primitive<T: ?Sized>(primitive: *const T) -> Self {
-        Self { address: primitive.addr(), kind: Kind::Address, maker: Maker::Crate }
+        Self { address: primitive.addr(), ticket: 0, kind: Kind::CratesAddress }
     }
 
     /// The key of a ticket of a primitive of this crate, which may be gone.
     #[inline]
     pub(crate) fn ticket_of_primitive<T: ?Sized>(primitive: *const T, ticket: u64) -> Self {
-        Self { address: primitive.addr(), kind: Kind::Ticket(ticket), maker: Maker::Crate }
+        Self { address: primitive.addr(), ticket, kind: Kind::CratesTicket }
     }
 
     /// The key that a user would make of the same location and ticket: for reports, which hand keys out.
     pub(super) fn as_made_by_user(self) -> Self {
-        Self { maker: Maker::User, ..self }
+        Self { kind: self.kind.as_made_by_user(), ..self }
+    }
+
+    /// The address and the ticket, if it is the key of a ticket of a primitive of this crate.
+    pub(super) fn ticket_of_a_primitive(self) -> Option<(usize, u64)> {
+        (self.kind == Kind::CratesTicket).then_some((self.address, self.ticket))
     }
 
     /// How many bits the last of [`packed`](Self::packed) has.
     pub(super) const PACKED_BITS: u32 = 2;
 
-    /// The address, the ticket if it has one, and the rest, for where there is little room.
+    /// The address, the ticket if it has one, or 0, and the rest, for where there is little room.
     #[inline]
     pub(super) fn packed(self) -> (usize, u64, u8) {
-        let (ticket, has_ticket) = match self.kind {
-            Kind::Address => (0, 0),
-            Kind::Ticket(ticket) => (ticket, HAS_TICKET),
-        };
-        let is_the_crates = if self.maker == Maker::Crate { IS_THE_CRATES } else { 0 };
-        (self.address, ticket, has_ticket | is_the_crates)
+        (self.address, self.ticket, self.kind as u8)
     }
 
     /// What was [`packed`](Self::packed).
     #[inline]
     pub(super) fn unpacked(address: usize, ticket: u64, rest: u8) -> Self {
-        let kind = if rest & HAS_TICKET == 0 { Kind::Address } else { Kind::Ticket(ticket) };
-        let maker = if rest & IS_THE_CRATES == 0 { Maker::User } else { Maker::Crate };
-        Self { address, kind, maker }
+        Self { address, ticket, kind: Kind::unpacked(rest) }
     }
 
     /// The address.
@@ -126,10 +139,13 @@ impl Key {
     /// The ticket, if it has one.
     #[inline]
     pub fn ticket_number(self) -> Option<u64> {
-        match self.kind {
-            Kind::Address => None,
-            Kind::Ticket(ticket) => Some(ticket),
-        }
+        self.kind.has_ticket().then_some(self.ticket)
+    }
+
+    /// The ticket, for who knows that it has one.
+    #[inline]
+    pub(crate) fn ticket_or_0(self) -> u64 {
+        self.ticket
     }
 
     /// Whether the location is `object` or a part of it: of the semaphore, mutex or eventcount itself, or of whatever
@@ -148,9 +164,7 @@ impl Key {
 
     /// Whether this is the key of one of `tickets` at the location of `first`, a ticket's key itself.
     pub(super) fn is_among(self, first: Self, tickets: &RangeInclusive<u64>) -> bool {
-        self.address == first.address
-            && self.maker == first.maker
-            && matches!(self.kind, Kind::Ticket(ticket) if tickets.contains(&ticket))
+        self.address == first.address && self.kind == first.kind && tickets.contains(&self.ticket)
     }
 
     /// The hash from which a table takes as many low bits as it needs: for a location Mix32A of its address, for a ticket
@@ -161,30 +175,49 @@ impl Key {
     /// one location march as before.
     #[inline]
     pub(crate) fn hash(self) -> u32 {
-        let mixed = mix_address(self.address);
-        match self.kind {
-            Kind::Address => mixed,
-            Kind::Ticket(ticket) => twa_hash(mixed, ticket as u32),
-        }
+        // Of no ticket it is Mix32A.
+        twa_hash(mix_address(self.address), self.ticket as u32)
     }
 
-    /// A few bits of the key that the slot does not tell: not 0, and below `limit`, a power of two.
+    /// The hash of the key of the ticket that is `distance` behind this one's, at the same location, made of this one's.
     #[inline]
-    pub(super) fn fingerprint(self, limit: usize) -> usize {
-        let bits = if IN_A_MODEL { self.hash() } else { self.hash() >> 16 };
-        (bits as usize & (limit - 1)).max(1)
+    pub(crate) const fn hash_behind(hash: u32, distance: u32) -> u32 {
+        twa_hash(hash, distance)
     }
+}
+
+/// The hash as it were if the tickets of a location marched one by one.
+#[inline]
+pub(super) const fn in_a_row(hash: u32) -> u32 {
+    /// Undoes what a ticket is multiplied by: each step of Newton's doubles the number of bits that are right.
+    const INVERSE: u32 = {
+        let stride = twa_hash(0, 1);
+        let (mut inverse, mut bits) = (stride, 3);
+        while bits < u32::BITS {
+            inverse = inverse.wrapping_mul(2_u32.wrapping_sub(stride.wrapping_mul(inverse)));
+            bits *= 2;
+        }
+        inverse
+    };
+    hash.wrapping_mul(INVERSE)
+}
+
+/// A few bits of a key with this hash that its slot does not tell: not 0, and below `limit`, a power of two.
+#[inline]
+pub(super) fn fingerprint(hash: u32, limit: usize) -> usize {
+    let bits = if IN_A_MODEL { hash } else { hash >> 16 };
+    (bits as usize & (limit - 1)).max(1)
 }
 
 /// The paper hashes the low 32 bits of an address. A model must do the same in every execution, wherever the allocator puts
 /// things.
 #[inline]
 fn mix_address(address: usize) -> u32 {
-    match address as u32 {
-        _ if IN_A_MODEL => 0,
-        0 => mix32a(STAND_IN_FOR_NULL),
-        address => mix32a(address),
+    if IN_A_MODEL {
+        return 0;
     }
+    // Mixed in one place, whichever it is: that is not done again for the next ticket.
+    mix32a(if address as u32 == 0 { STAND_IN_FOR_NULL } else { address as u32 })
 }
 
 /// Things of no size share addresses. For a type whose size is known, the compiler leaves nothing of this.
@@ -206,9 +239,9 @@ impl fmt::Debug for Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            Kind::Address => write!(f, "{:#x}", self.address),
-            Kind::Ticket(ticket) => write!(f, "{:#x}, ticket {ticket}", self.address),
+        match self.ticket_number() {
+            None => write!(f, "{:#x}", self.address),
+            Some(ticket) => write!(f, "{:#x}, ticket {ticket}", self.address),
         }
     }
 }
@@ -232,6 +265,14 @@ pub(crate) const fn twa_hash(address: u32, ticket: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tickets_in_a_row_are_neighbours() {
+        for ticket in [0, 1, 12_345, u32::MAX] {
+            let [this, next] = [ticket, ticket.wrapping_add(1)].map(|ticket| in_a_row(twa_hash(0xdead_beef, ticket)));
+            assert_eq!(next, this.wrapping_add(1));
+        }
+    }
 
     #[test]
     fn mix32a_is_the_papers() {

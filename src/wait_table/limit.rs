@@ -4,12 +4,15 @@ use super::Cancel;
 use crate::deadline::Deadline;
 use crate::error::Stopped;
 use core::fmt;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// What ends a wait besides what it waits for: a deadline, a [`Cancel`], or whichever of several comes first.
 ///
-/// Every operation that waits has a form that takes a limit, `…_within`, and returns [`Stopped`] if the limit was reached
-/// first. An [`Instant`], a [`Duration`] and a `&`[`Cancel`] are limits by themselves, and so is an
+/// Waits for a condition, takes, locks and eventcounts have a form that takes a limit, `…_within`, and returns [`Stopped`] if the limit
+/// was reached first. An [`Instant`], a [`Duration`] and a `&`[`Cancel`] are limits by themselves, and so is an
 /// [`Option`] of one: `None` is no limit. [`or`](Self::or) makes one of two.
 ///
 /// ```
@@ -27,9 +30,12 @@ use std::time::{Duration, Instant};
 ///
 /// # Which comes first
 ///
-/// What is waited for, if it is there: a wait fails only if its limit was reached and it then still had to wait. A take that
+/// What is waited for, if it is there: a loop of takes goes on after a cancellation for as long as there are permits, unless it
+/// [checks](Self::check) its limit. A wait fails only if its limit was reached and it then still had to wait. A take that
 /// was granted before it has seen the limit is granted, and a lock is locked. So nothing is lost, and nothing needs to be
 /// given back after a [`Stopped`].
+///
+/// A limit made of a [`Duration`] is one deadline, from the moment when it was made, also if it is used for several waits.
 ///
 /// A wait that stops has left the line that it stood in, and holds up nobody behind it. Until then it keeps its place.
 #[derive(Clone, Copy)]
@@ -144,6 +150,13 @@ impl From<Duration> for Limit<'_> {
 impl<'a> From<&'a Cancel> for Limit<'a> {
     fn from(cancel: &'a Cancel) -> Self {
         Limit { cancels: [Some(cancel), None, None, None], ..Limit::NONE }
+    }
+}
+
+/// A cancellation that several share.
+impl<'a> From<&'a Arc<Cancel>> for Limit<'a> {
+    fn from(cancel: &'a Arc<Cancel>) -> Self {
+        Self::from(&**cancel)
     }
 }
 

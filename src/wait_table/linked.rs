@@ -48,6 +48,10 @@ pub(super) unsafe trait Linked: Sized {
     /// The caller is the owner, or has the element in its hands: detached from its chain and not yet notified.
     unsafe fn label(&self) -> Option<Label>;
 
+    /// By a thread that has many elements in hand, one of which has this label: asks the processor for those of its key, as far as it
+    /// is known where they are.
+    fn fetch_many(_label: Label) {}
+
     /// Releases the element to its owner, and notes what is `due` to that besides.
     ///
     /// # Safety
@@ -59,9 +63,12 @@ pub(super) unsafe trait Linked: Sized {
         false
     }
 
-    /// By a picker that has it in hand, and will put it back: wakes its owner, as `due` notes, and leaves the element to be seen.
-    /// `false` if the owner cannot be woken so, and the element must be notified.
-    fn call<B: Backend>(&self, _due: &mut Self::Due<B>) -> bool {
+    /// Wakes its owner, as `due` notes, and leaves the element to be seen. `false` if the owner cannot be woken so, and the element must
+    /// be notified.
+    ///
+    /// # Safety
+    /// The caller has picked the slot, has the element in its hands, and will put it back, or notify it.
+    unsafe fn call<B: Backend>(&self, _due: &mut Self::Due<B>) -> bool {
         false
     }
 
@@ -92,13 +99,17 @@ pub(super) struct Sleepers<B: Backend> {
 }
 
 impl<B: Backend> Default for Sleepers<B> {
+    #[inline]
     fn default() -> Self {
-        Self {
-            sleepers: [MaybeUninit::uninit(); SLEEPERS_AT_ONCE],
-            count: 0,
-            alike: Alike::default(),
-            in_crowd: None,
-            backend: PhantomData,
+        let mut new = MaybeUninit::<Self>::uninit();
+        let place = new.as_mut_ptr();
+        // Field by field: of a value that is written as a whole the compiler clears what is not initialized.
+        // SAFETY: the place is ours, and what is not written may be anything, or has no size.
+        unsafe {
+            (&raw mut (*place).count).write(0);
+            (&raw mut (*place).alike).write(Alike::default());
+            (&raw mut (*place).in_crowd).write(None);
+            new.assume_init()
         }
     }
 }

@@ -148,7 +148,8 @@ impl Local {
     fn wait<B: Backend>(&self, deadline: Deadline) -> WaitOutcome {
         counters::count(Event::Wait);
         self.element.trace.attend();
-        let notified = self.element.wait::<B>(deadline, SpinFirst::Briefly);
+        let label = self.place.get().map(|place| Label { key: place.key, selectable: false });
+        let notified = self.element.wait::<B>(label, deadline, SpinFirst::Briefly);
         self.element.trace.leave();
         if notified {
             self.place.set(None);
@@ -233,7 +234,7 @@ impl<B: Backend> WaitTable<B> {
         let ((), notified) = with_published(self, label, Stamp::NONE, &until, |element| {
             element.wait(&until, SpinFirst::Briefly);
         });
-        if !notified && deadline.has_passed() { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
+        if notified.is_none() && deadline.has_passed() { WaitOutcome::TimedOut } else { WaitOutcome::Woken }
     }
 }
 

@@ -188,6 +188,7 @@ mod limit;
 mod linked;
 mod local;
 mod location;
+pub(crate) mod names;
 mod pop_stack;
 mod publication;
 mod table;
@@ -196,6 +197,9 @@ mod trace;
 mod waiters;
 mod wake;
 
+/// How many forks there are between this process and the first.
+#[cfg(feature = "mutex")]
+pub(crate) use crate::sys::fork::generation;
 #[cfg(all(target_has_atomic = "64", not(layby_narrow)))]
 pub(crate) use asymmetric::AsymmetricFences;
 #[cfg(not(layby_model))]

@@ -72,11 +72,28 @@
 //! A push that finds another fingerprint leaves `MIXED`; picking and flushing keep what is there, which is true of fewer
 //! elements too; putting back works it out anew if it was `MIXED`. It is part of the word that a push compares and swaps, so
 //! whoever must see the element by the argument of fences A and B sees a fingerprint that covers it.
+//!
+//! # A top that has come again
+//!
+//! ```text
+//! pushes e                            others
+//! reads the top: d
+//!                                     d is notified, and its frame gone
+//!                                     a new element, at d's address, is pushed
+//! e's link = d; the swap succeeds
+//! ```
+//!
+//! The link leads to the new element: that it was made of the old one's address does no harm, for a push does not follow what it has
+//! read. But the language has it that a pointer belongs to the object that it was made of, and has no rule yet for one that a
+//! compare-and-swap has found equal to another's (C++ calls it pointer zap; every stack of this kind has it). Compilers do not act on
+//! it: they would have to know whose pointer a load of an atomic returns. To expose addresses would be within the rules, at no cost, and
+//! would take from Miri what `ci/miri.sh` has it check, strict provenance of all other pointers; so it is left.
 
 #![allow(unsafe_code)]
 
 use super::{
     Key,
+    key::fingerprint,
     linked::{Label, Linked},
 };
 use crate::sync::{
@@ -108,14 +125,14 @@ impl Fingerprint {
     /// Of elements whose keys do not agree in it.
     const MIXED: Self = Self(0);
 
-    /// In a word that has the room which elements of type `E` leave.
-    fn of<E: Linked>(key: Key) -> Self {
-        Self(key.fingerprint(E::ALIGNMENT / (FLAGS + 1)) * (FLAGS + 1))
+    /// Of a key with this hash, in a word that has the room which elements of type `E` leave.
+    fn of<E: Linked>(hash: u32) -> Self {
+        Self(fingerprint(hash, E::ALIGNMENT / (FLAGS + 1)) * (FLAGS + 1))
     }
 
     /// Of an element that may not be labelled.
     fn of_label<E: Linked>(label: Option<Label>) -> Self {
-        label.map_or(Self::MIXED, |label| Self::of::<E>(label.key))
+        label.map_or(Self::MIXED, |label| Self::of::<E>(label.key.hash()))
     }
 
     fn joined(self, other: Self) -> Self {
@@ -195,11 +212,12 @@ impl<E: Linked> Slot<E> {
         !self.head.load(Ordering::SeqCst).is_null()
     }
 
-    /// Whether somebody may wait here for `key`, on the chain or in a picker's hands. For a notifier that has peeked.
-    pub(super) fn may_hold(&self, key: Key) -> bool {
+    /// Whether somebody may wait here for a key with this hash, on the chain or in a picker's hands. For a notifier that has peeked.
+    #[inline]
+    pub(super) fn may_hold(&self, hash: u32) -> bool {
         // Ordering: relaxed; the peek has seen the word, and this is the same word or a later one.
         let head = Head(self.head.load(Ordering::Relaxed));
-        head != Head::EMPTY && [Fingerprint::MIXED, Fingerprint::of::<E>(key)].contains(&head.fingerprint())
+        head != Head::EMPTY && [Fingerprint::MIXED, Fingerprint::of::<E>(hash)].contains(&head.fingerprint())
     }
 
     /// Forgets all elements: those of a parent process, which do not exist in this one.
@@ -213,9 +231,20 @@ impl<E: Linked> Slot<E> {
     /// - The element is on no chain and in nobody's hands.
     /// - It stays where it is until it has been notified, or taken off by [`Picked::take`].
     pub(super) unsafe fn push(&self, element: &E) {
-        debug_assert_eq!(ptr::from_ref(element).addr() % E::ALIGNMENT, 0, "an element leaves no room for the flags");
         // SAFETY: by the caller's promise we are the only one that can reach the element.
-        let fingerprint = Fingerprint::of_label::<E>(unsafe { element.label() });
+        let label = unsafe { element.label() };
+        // SAFETY: by the caller's promise.
+        unsafe { self.push_labelled(element, label) };
+    }
+
+    /// The same, of an element that has this label.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline]
+    pub(super) unsafe fn push_labelled(&self, element: &E, label: Option<Label>) {
+        debug_assert_eq!(ptr::from_ref(element).addr() % E::ALIGNMENT, 0, "an element leaves no room for the flags");
+        let fingerprint = Fingerprint::of_label::<E>(label);
         // Ordering: relaxed; what we read is not followed, only linked.
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         loop {
@@ -251,6 +280,7 @@ impl<E: Linked> Slot<E> {
     }
 
     /// By the owner of a published element: takes it off the chain, if there is no other and no picker. See "Alone".
+    #[inline]
     pub(super) fn take_alone(&self, element: &E) -> bool {
         // Ordering: acquire; matches the release in `put_back`: the link.
         let seen = Head(self.head.load(Ordering::Acquire));
@@ -262,7 +292,14 @@ impl<E: Linked> Slot<E> {
         is_alone && self.head.compare_exchange(seen.0, ptr::null_mut(), Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Whether no picker is at work. What one that was has done with the elements in its hands lies in the past then.
+    pub(super) fn is_unpicked(&self) -> bool {
+        // Ordering: acquire; matches the release in `put_back`.
+        !Head(self.head.load(Ordering::Acquire)).has(PICKED)
+    }
+
     /// Takes all elements, to choose some and put the others back.
+    #[inline]
     pub(super) fn try_pick(&self) -> Pick<'_, E> {
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         loop {
@@ -283,6 +320,7 @@ impl<E: Linked> Slot<E> {
 
     /// Tries to pick up to `attempts` times while another picker is at work; between two attempts `try_again` pauses, and
     /// says whether to go on.
+    #[inline]
     pub(super) fn pick_patiently(&self, attempts: u32, try_again: impl Fn(u32) -> bool) -> Pick<'_, E> {
         for attempt in 1..attempts {
             match self.try_pick() {
@@ -339,21 +377,35 @@ impl<E: Linked> Picked<'_, E> {
     }
 
     /// Chooses all elements whose key is `wanted`.
+    #[inline]
     pub(super) fn choose_those<B: Backend>(&mut self, wanted: impl Fn(Key) -> bool, due: &mut E::Due<B>) -> Chosen<E> {
         self.choose(|element| label_in_hand(element).is_some_and(|label| wanted(label.key)), due)
     }
 
     /// Takes the elements that are wanted, if they have not been called; some are called now instead, and stay.
+    #[inline]
     fn choose<B: Backend>(&mut self, is_wanted: impl Fn(&E) -> bool, due: &mut E::Due<B>) -> Chosen<E> {
+        let Some(only) = self.chain.only() else {
+            return self.choose_among_several(is_wanted, due);
+        };
+        match fate_of::<B, E>(only, is_wanted, true, due) {
+            Fate::Stays => Chosen { called: 0, taken: Chain::EMPTY },
+            Fate::Called => Chosen { called: 1, taken: Chain::EMPTY },
+            Fate::Taken => Chosen { called: 0, taken: self.chain.take() },
+        }
+    }
+
+    #[inline(never)]
+    fn choose_among_several<B: Backend>(&mut self, is_wanted: impl Fn(&E) -> bool, due: &mut E::Due<B>) -> Chosen<E> {
         let may_stay = self.chain.iter().nth(MOST_CALLED).is_none();
+        if !may_stay {
+            self.chain.iter().find_map(label_in_hand).into_iter().for_each(E::fetch_many);
+        }
         let mut called = 0;
         let taken = self.take_if(|element| {
-            if !is_wanted(element) || element.is_called() {
-                return false;
-            }
-            let stays = may_stay && element.call::<B>(due);
-            called += usize::from(stays);
-            !stays
+            let fate = fate_of::<B, E>(element, &is_wanted, may_stay, due);
+            called += usize::from(fate == Fate::Called);
+            fate == Fate::Taken
         });
         Chosen { called, taken }
     }
@@ -387,19 +439,22 @@ impl<E: Linked> Picked<'_, E> {
 
     /// Puts the elements in hand back under those that came meanwhile, or notifies them all if a notifier came. What is
     /// `due` to those is left to the caller.
+    #[inline]
     pub(super) fn put_back<B: Backend>(mut self, due: &mut E::Due<B>) {
         let head = &self.slot.head;
         loop {
             let seen = Head(head.load(Ordering::Relaxed));
             if seen.has(FLUSH) {
-                // Ordering: acquire; matches the release in `push`. Nothing to release: what we hold goes by its gates.
-                let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), Ordering::Acquire)).top() };
+                // Ordering: acquire; matches the release in `push`. Release, as below: of those that were called we hold some still,
+                // but their owners see that the slot has no picker any more.
+                let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), Ordering::AcqRel)).top() };
                 newcomers.notify_all::<B>(due);
                 self.chain.take().notify_all::<B>(due);
                 return;
             }
             let (left, order) = if seen.top().is_null() {
-                // Ordering: release; our changes of the links are visible to the thread that takes the chain next.
+                // Ordering: release; our changes of the links are visible to the thread that takes the chain next, and what we did with
+                // those that we have called to their owners.
                 (Head::of(&self.chain, self.fingerprint_of_rest(seen)), Ordering::Release)
             } else {
                 // Ordering: acquire; matches the release in `push`.
@@ -415,6 +470,29 @@ impl<E: Linked> Picked<'_, E> {
             }
         }
     }
+}
+
+/// What a notifier does with an element in hand.
+#[derive(PartialEq, Eq)]
+enum Fate {
+    Stays,
+    /// It has been called, and stays.
+    Called,
+    Taken,
+}
+
+#[inline(always)]
+fn fate_of<B: Backend, E: Linked>(
+    element: &E,
+    is_wanted: impl Fn(&E) -> bool,
+    may_stay: bool,
+    due: &mut E::Due<B>,
+) -> Fate {
+    if !is_wanted(element) || element.is_called() {
+        return Fate::Stays;
+    }
+    // SAFETY: called only by a picker for elements in its hands, which are put back or notified.
+    if may_stay && unsafe { element.call::<B>(due) } { Fate::Called } else { Fate::Taken }
 }
 
 /// What a notifier has chosen of a chain in hand.
@@ -489,6 +567,14 @@ impl<E: Linked> Chain<E> {
 
     fn iter(&self) -> Elements<'_, E> {
         Elements { next: self.top, chain: PhantomData }
+    }
+
+    /// The element of a chain of one, as most are.
+    #[inline]
+    fn only(&self) -> Option<&E> {
+        let mut elements = self.iter();
+        let first = elements.next()?;
+        elements.next.is_null().then_some(first)
     }
 
     /// Splits off the elements that `choose` chooses. Both parts keep their order.

@@ -37,7 +37,7 @@
 #![allow(unsafe_code)]
 
 use super::{
-    WaitTable,
+    Key, WaitTable,
     bank::Slot,
     element::Element,
     group::{GroupGate, Place, with_members},
@@ -57,7 +57,7 @@ use core::cell::Cell;
 /// first slept, if it has published before. If the wait can be cancelled, the element is one of a group, whose other
 /// members are published for the cancellations of `limit`.
 ///
-/// Returns what `during` returned, and whether the element was notified.
+/// Returns what `during` returned, and if the element was notified, or renamed and so about to be, the key that it had then.
 #[inline]
 pub(super) fn with_published<B: Backend, R>(
     table: &WaitTable<B>,
@@ -65,7 +65,7 @@ pub(super) fn with_published<B: Backend, R>(
     since: Stamp,
     limit: &Limit<'_>,
     during: impl FnOnce(&Published<'_, B>) -> R,
-) -> (R, bool) {
+) -> (R, Option<Key>) {
     if limit.cancels().next().is_none() {
         return with_element(table, label, None, since, during);
     }
@@ -83,7 +83,7 @@ fn with_element<B: Backend, R>(
     group: Option<&GroupGate>,
     since: Stamp,
     during: impl FnOnce(&Published<'_, B>) -> R,
-) -> (R, bool) {
+) -> (R, Option<Key>) {
     let slot = table.enter(label.key);
     let element = match group {
         None => Element::new(Some(label)),
@@ -100,7 +100,9 @@ fn with_element<B: Backend, R>(
     fence_after_publish();
     let result = during(&published);
     drop(published);
-    (result, element.is_notified())
+    // SAFETY: it is ours again.
+    let key = unsafe { element.label() }.map_or(label.key, |label| label.key);
+    (result, (element.is_notified() || key != label.key).then_some(key))
 }
 
 /// A published element, as `during` sees it.
@@ -130,7 +132,7 @@ impl<B: Backend> Published<'_, B> {
             }
             None => {
                 counters::count(Event::Wait);
-                self.element.wait::<B>(limit.deadline(), spin);
+                self.element.wait::<B>(Some(self.label), limit.deadline(), spin);
             }
         }
     }

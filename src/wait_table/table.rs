@@ -1,5 +1,7 @@
 //! The table: keys to slots, the loops of the closure forms, and the wakes.
 
+#[cfg(feature = "mutex")]
+use super::wake::{Renamed, wake_or_rename};
 use super::{
     Key, Limit, Location, WaitOutcome,
     bank::{Bank, Slot, State},
@@ -126,12 +128,14 @@ impl<B: Backend> WaitTable<B> {
     }
 
     /// The slot for a task to publish on, and the number of its bank.
+    #[inline(always)]
     pub(super) fn enter_for_task(&self, key: Key, element: &TaskElement) -> (usize, &TaskSlot) {
         self.state.enter(self.bank.slots());
-        self.state.tasks_to_come().place_for(key.hash(), element.chance())
+        self.state.tasks_to_come().place_for(key.hash(), || element.chance())
     }
 
     /// The slot where a task has published.
+    #[inline]
     pub(super) fn task_slot_in(&self, bank: usize, key: Key) -> Option<&TaskSlot> {
         self.state.tasks().slot_in(bank, key.hash())
     }
@@ -258,7 +262,7 @@ impl<B: Backend> WaitTable<B> {
         let label = Label { key, selectable: false };
         let mut since = Stamp::NONE;
         wait_in_rounds(limit, condition, |condition| {
-            with_published(self, label, since, limit, |element| {
+            let (held, notified) = with_published(self, label, since, limit, |element| {
                 // The ratification: if no notifier has seen the element yet, we see the notifier's change here.
                 let held = condition();
                 if !held {
@@ -266,7 +270,8 @@ impl<B: Backend> WaitTable<B> {
                     since = element.since();
                 }
                 held
-            })
+            });
+            (held, notified.is_some())
         })
     }
 
@@ -313,10 +318,21 @@ impl<B: Backend> WaitTable<B> {
         spin: SpinFirst,
         still: impl FnOnce() -> bool,
     ) -> Result<(), Stopped> {
+        self.wait_renamed_at(key, limit, spin, still).map(|_| ())
+    }
+
+    /// The same for a key whose waiters may be [renamed](Self::wake_or_rename): returns the key with which the wait ended.
+    pub(crate) fn wait_renamed_at(
+        &self,
+        key: Key,
+        limit: &Limit<'_>,
+        spin: SpinFirst,
+        still: impl FnOnce() -> bool,
+    ) -> Result<Key, Stopped> {
         // Late, and not published any more: two that come back late could have each other's elements flushed every time, take
         // that for a wake-up, and come back again.
         if let Err(stopped) = limit.check() {
-            return if still() { Err(stopped) } else { Ok(()) };
+            return if still() { Err(stopped) } else { Ok(key) };
         }
         let label = Label { key, selectable: true };
         let (waited, notified) = with_published(self, label, Stamp::NONE, limit, |element| {
@@ -326,7 +342,8 @@ impl<B: Backend> WaitTable<B> {
             }
             waited
         });
-        if waited && !notified { limit.check() } else { Ok(()) }
+        let ended = if waited && notified.is_none() { limit.check() } else { Ok(()) };
+        ended.map(|()| notified.unwrap_or(key))
     }
 
     /// Wakes every thread that waits on `location`; returns how many of its waiting elements this call notified.
@@ -373,7 +390,8 @@ impl<B: Backend> WaitTable<B> {
         // All peeks first, folded into one branch: most often nobody waits.
         let is_occupied = |ticket| self.is_occupied(key_of(ticket).hash());
         let anyone = tickets.clone().fold(self.is_alert(), |seen, ticket| seen | is_occupied(ticket));
-        if anyone { self.wake_each(tickets.map(key_of)) } else { 0 }
+        let anyone_of_ours = || self.is_alert() || tickets.clone().any(|ticket| self.may_hold(key_of(ticket)));
+        if anyone && anyone_of_ours() { self.wake_each(tickets.map(key_of)) } else { 0 }
     }
 
     /// Wakes those of each key. All wakers of tasks are called at the end, so that one that panics keeps nobody asleep. The caller
@@ -400,9 +418,15 @@ impl<B: Backend> WaitTable<B> {
         self.task_slots().map(|(_, slot)| wake_those::<B, _>(slot, &wanted, due)).sum()
     }
 
+    /// Whether tasks wait here, or have waited.
+    #[inline]
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.state.has_tasks()
+    }
+
     /// How many slots for tasks there are; none, until the first task has waited.
     pub(crate) fn slots_for_tasks(&self) -> usize {
-        if self.state.has_tasks() { self.state.tasks().all().map(<[_]>::len).sum() } else { 0 }
+        if self.has_tasks() { self.state.tasks().all().map(<[_]>::len).sum() } else { 0 }
     }
 
     /// Wakes everybody who waits in this table, whatever the key; returns how many waiting elements this call notified. All
@@ -448,12 +472,21 @@ impl<B: Backend> WaitTable<B> {
         self.state.is_alert()
     }
 
+    /// Whether a thread may wait for this key, or for one that cannot be told from it, as far as its slot says. For a notifier that has
+    /// peeked: most often strangers wait there, and that was all.
+    #[inline]
+    pub(crate) fn may_hold(&self, key: Key) -> bool {
+        self.slot(key.hash()).may_hold(key.hash())
+    }
+
     /// Whether somebody waited on this key, or on another in its slot, in the parent of a process that has not waited in this
     /// table yet.
     #[cold]
     pub(crate) fn shows_parents_waiter(&self, key: Key) -> bool {
-        let slot = self.slot(key.hash());
-        slot.is_occupied() && slot.may_hold(key) && !self.state.is_current()
+        let (thread, mut tasks) = (self.slot(key.hash()), self.state.tasks().slots_of(key.hash()));
+        let by_thread = thread.is_occupied() && thread.may_hold(key.hash());
+        let by_task = tasks.any(|task| task.is_occupied() && task.may_hold(key.hash()));
+        (by_thread || by_task) && !self.state.is_current()
     }
 
     /// How many [alerts](Self::raise_alert) are raised.
@@ -482,20 +515,43 @@ impl<B: Backend> WaitTable<B> {
 
     /// Wakes the threads that wait for a key; no waker runs. The caller has put fence B, or a `SeqCst` change of the condition,
     /// before it.
+    #[inline]
     pub(crate) fn wake_threads(&self, key: Key) -> usize {
-        let slot = self.slot(key.hash());
-        if slot.is_occupied() && slot.may_hold(key) && self.state.is_current() {
-            settling(|due| wake_those::<B, _>(slot, |other| other == key, due))
+        self.wake_threads_hashed(key.hash(), || key)
+    }
+
+    /// The same, of the key with this hash, for who has worked that out already. (What is handed on to be compared is in memory from
+    /// the start: a key that is made only then is not, and its hash is not worked out once more for each use.)
+    #[inline]
+    pub(crate) fn wake_threads_hashed(&self, hash: u32, key: impl FnOnce() -> Key) -> usize {
+        let slot = self.slot(hash);
+        if slot.is_occupied() && slot.may_hold(hash) && self.state.is_current() {
+            self.wake_threads_at(slot, key())
         } else {
             0
         }
     }
 
+    #[inline(never)]
+    fn wake_threads_at(&self, slot: &Slot, key: Key) -> usize {
+        settling(|due| wake_those::<B, _>(slot, |other| other == key, due))
+    }
+
     /// Notifies the tasks that wait for a key, in all banks (K2), and notes their wakers. The caller has put fence B, or a `SeqCst`
     /// change of the condition, before it.
+    #[inline]
     pub(crate) fn wake_tasks(&self, key: Key, due: &mut Wakes<B>) -> usize {
-        let slots = self.state.task_slots_of(key.hash()).filter(|slot| slot.may_hold(key));
-        slots.map(|slot| wake_those::<B, _>(slot, |other| other == key, due)).sum()
+        self.wake_tasks_hashed(key.hash(), || key, due)
+    }
+
+    /// The same, as above.
+    #[inline(always)]
+    pub(crate) fn wake_tasks_hashed(&self, hash: u32, key: impl Fn() -> Key, due: &mut Wakes<B>) -> usize {
+        let mut count = 0;
+        for slot in self.state.task_slots_of(hash).filter(|slot| slot.may_hold(hash)) {
+            count += wake_tasks_at(slot, key(), due);
+        }
+        count
     }
 
     /// Wakes the one that has waited longest on `location` by [`wait_if`](Self::wait_if): a thread, or if there is none a task
@@ -522,13 +578,13 @@ impl<B: Backend> WaitTable<B> {
 
     fn choose_one_thread(&self, key: Key, found: &mut OneOf) {
         let slot = self.slot(key.hash());
-        if slot.is_occupied() && slot.may_hold(key) && self.state.is_current() {
+        if slot.is_occupied() && slot.may_hold(key.hash()) && self.state.is_current() {
             settling(|due| wake_one_of::<B, _>(slot, key, found, due));
         }
     }
 
     fn choose_one_task(&self, key: Key, found: &mut OneOf, due: &mut Wakes<B>) {
-        for slot in self.state.task_slots_of(key.hash()).filter(|slot| slot.may_hold(key)) {
+        for slot in self.state.task_slots_of(key.hash()).filter(|slot| slot.may_hold(key.hash())) {
             wake_one_of::<B, _>(slot, key, found, due);
         }
     }
@@ -540,6 +596,26 @@ impl<B: Backend> WaitTable<B> {
     pub(crate) fn wake_one_of_each(&self, key: Key) {
         self.wake_one_thread(key);
         self.wake_one_task(key);
+    }
+
+    /// Wakes the threads that wait for `key` in a form that can be woken one by one; but if some of them are awake, has those that sleep
+    /// wait for `name` from now on, a key of the same slot. No waker runs. Fenced like [`wake_all`](Self::wake_all).
+    #[cfg(feature = "mutex")]
+    pub(crate) fn wake_or_rename(&self, key: Key, name: Key) -> Renamed {
+        fence_before_peek();
+        debug_assert_eq!(key.hash(), name.hash(), "an element stays on its chain");
+        let slot = self.slot(key.hash());
+        if slot.is_occupied() && slot.may_hold(key.hash()) && self.state.is_current() {
+            settling(|due| wake_or_rename::<B>(slot, key, name, due))
+        } else {
+            Renamed::default()
+        }
+    }
+
+    /// Wakes the tasks that wait for a key; returns how many it notified. The caller has put fence B before it.
+    #[cfg(feature = "mutex")]
+    pub(crate) fn wake_all_tasks(&self, key: Key) -> usize {
+        if self.is_alert() { settling(|due| self.wake_tasks(key, due)) } else { 0 }
     }
 
     /// Wakes the thread that has waited longest in a form that can be woken one by one; returns how many it notified. No waker runs.
@@ -558,6 +634,12 @@ impl<B: Backend> WaitTable<B> {
             self.choose_one_task(key, &mut OneOf::default(), &mut Wakes::default());
         }
     }
+}
+
+/// Notifies the tasks of a slot that wait for a key, and notes their wakers.
+#[inline(never)]
+fn wake_tasks_at<B: Backend>(slot: &TaskSlot, key: Key, due: &mut Wakes<B>) -> usize {
+    wake_those::<B, _>(slot, |other| other == key, due)
 }
 
 /// Waits until `condition` holds or `limit` is reached. In each round `publish_and_wait` publishes the caller, asks the

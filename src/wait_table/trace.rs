@@ -11,7 +11,7 @@ use crate::sync::{
 use crate::sys::{clock, thread_id};
 use core::time::Duration;
 
-/// When a wait first slept, by [`clock::millis`]; 0 if it has not, or there is no clock.
+/// When a wait first slept, by [`clock::coarse_millis`]; 0 if it has not, or there is no clock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp(usize);
 
@@ -20,17 +20,16 @@ impl Stamp {
 
     /// How long ago that was.
     pub(super) fn age(self) -> Option<Duration> {
-        let millis = clock::millis().wrapping_sub(self.0);
+        let millis = clock::coarse_millis().wrapping_sub(self.0);
         (self != Self::NONE).then(|| Duration::from_millis(millis as u64))
     }
 }
 
-/// A time by [`clock::millis`], in 32 bits: of more than 49 days only the rest is told. 0 as in [`Stamp`].
+/// A time by [`clock::coarse_millis`], in 32 bits: of more than 49 days only the rest is told. 0 as in [`Stamp`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Millis(pub(super) u32);
 
 impl Millis {
-    /// To a few milliseconds.
     pub(super) fn now() -> Self {
         Self(clock::coarse_millis() as u32)
     }
@@ -76,7 +75,7 @@ impl Trace {
     #[inline]
     pub(super) fn stamp(&self) {
         if self.since() == Stamp::NONE {
-            self.since.store(clock::millis(), Ordering::Relaxed);
+            self.since.store(clock::coarse_millis(), Ordering::Relaxed);
         }
     }
 

@@ -76,6 +76,7 @@ use super::{
     element::Element,
     global,
     linked::{Label, Linked, settling},
+    names,
     pop_stack::{Pick, Picked, Slot},
     task::{Doing, TaskElement},
 };
@@ -116,6 +117,7 @@ pub struct Waiter {
     owner: Owner,
     location: Option<&'static Location<'static>>,
     name: Option<thread_id::Name>,
+    waits_for: Option<thread_id::Name>,
 }
 
 /// Who waits.
@@ -157,7 +159,7 @@ impl Waiter {
         self.activity
     }
 
-    /// How long ago it first slept in this wait, or its future first returned `Pending`, in milliseconds; `None` if it has not
+    /// How long ago it first slept in this wait, or its future first returned `Pending`, to a few milliseconds; `None` if it has not
     /// yet, or if the platform has no clock. Of a task that waits for more than 49 days only the rest.
     pub fn waited(&self) -> Option<Duration> {
         self.waited
@@ -202,10 +204,34 @@ impl Waiter {
     pub fn thread_name(&self) -> Option<&str> {
         self.name.as_ref().map(thread_id::Name::as_str)
     }
+
+    /// The name of what it waits for, if that has one: a stage of a [pipeline](crate::pipeline), or the producers, which are called
+    /// "producer". At most 32 bytes of it; `None` if more than 256 stages are there at a time, or if the pipeline has gone since.
+    ///
+    /// ```
+    /// use layby::pipeline::Graph;
+    ///
+    /// let mut graph = Graph::new(64, || 0);
+    /// let (parse, persist) = (graph.stage("parse"), graph.stage("persist"));
+    /// let producer = graph.single_producer();
+    /// std::thread::scope(|s| {
+    ///     s.spawn(|| parse.run(|_| ()));
+    ///     s.spawn(|| persist.run(|_| ()));
+    ///     // The first waits for the producer, the second for the first.
+    ///     let is_waited_for = |name| layby::waiters().iter().any(|waiter| waiter.waits_for() == Some(name));
+    ///     while !["producer", "parse"].into_iter().all(is_waited_for) {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     drop(producer);
+    /// });
+    /// ```
+    pub fn waits_for(&self) -> Option<&str> {
+        self.waits_for.as_ref().map(thread_id::Name::as_str)
+    }
 }
 
-/// One line, such as `slot 17: thread "worker-3" (4711) asleep for 12.345s on 0x55e0f2a8c018, ticket 12`, or
-/// `slot 17: task woken, not polled for 5.002s, on 0x55e0f2a8c018, ticket 12, at src/main.rs:7:5`.
+/// One line, such as `slot 17: thread "worker-3" (4711) asleep for 12.345s on 0x55e0f2a8c018, ticket 12`, with `, for "persist"` if
+/// that has [a name](Waiter::waits_for), or `slot 17: task woken, not polled for 5.002s, on 0x55e0f2a8c018, ticket 12, at src/main.rs:7:5`.
 impl fmt::Display for Waiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "slot {}: {}", self.slot, if self.is_task() { "task" } else { "thread " })?;
@@ -231,6 +257,9 @@ impl fmt::Display for Waiter {
             (_, None, _) => {}
         }
         write!(f, " on {}", self.key)?;
+        if let Some(name) = self.waits_for() {
+            write!(f, ", for {name:?}")?;
+        }
         self.location.map_or(Ok(()), |location| write!(f, ", at {location}"))
     }
 }
@@ -295,7 +324,8 @@ impl Sighting {
     fn in_slot(self, slot: usize) -> Waiter {
         let Self { key, activity, waited, woken, owner, location } = self;
         let name = if owner == Owner::Task { None } else { thread_id::name_of(owner.thread()) };
-        Waiter { slot, key, activity, waited, woken, owner, location, name }
+        let waits_for = names::name_of(key);
+        Waiter { slot, key, activity, waited, woken, owner, location, name, waits_for }
     }
 }
 

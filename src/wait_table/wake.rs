@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`wake_those`] | the elements whose keys are wanted | the others, and tasks that are [called](super::task) instead |
 //! | [`wake_one_of`] | the oldest selectable element of a key, and all of the key that are not selectable | likewise |
+//! | [`wake_or_rename`] | those of a key whose owners are awake, or all of it if none is | the others; those of the key have another name then |
 //! | [`wake_chain`] | every element, whatever its key | none |
 //!
 //! What is due to those who are notified, such as the system calls that end their sleep, is noted for the caller.
@@ -11,6 +12,8 @@
 //! None of them waits for anybody. The first two have to choose: if a picker is at work for too long, they have it flush
 //! the chain instead, which is the third. That wakes too many and loses nobody.
 
+#[cfg(feature = "mutex")]
+use super::element::Element;
 use super::{
     Key,
     linked::Linked,
@@ -21,6 +24,7 @@ use crate::sys::Backend;
 
 /// Notifies every element of a slot; those in a picker's hands are left to the picker. Returns how many of those that this
 /// call notified have a key that is `wanted`.
+#[inline(never)]
 pub(super) fn wake_chain<B: Backend, E: Linked>(
     slot: &Slot<E>,
     wanted: impl Fn(Key) -> bool,
@@ -50,6 +54,7 @@ pub(super) fn wake_one_of<B: Backend, E: Linked>(slot: &Slot<E>, key: Key, found
 }
 
 /// Notifies the elements whose key is `wanted`, and leaves the others undisturbed.
+#[inline]
 pub(super) fn wake_those<B: Backend, E: Linked>(
     slot: &Slot<E>,
     wanted: impl Fn(Key) -> bool,
@@ -58,12 +63,38 @@ pub(super) fn wake_those<B: Backend, E: Linked>(
     wake_chosen::<B, E>(slot, &wanted, |picked, due| picked.choose_those::<B>(&wanted, due), due)
 }
 
+/// What has become of the elements of a key.
+#[cfg(feature = "mutex")]
+#[derive(Default)]
+pub(crate) struct Renamed {
+    pub(crate) renamed: usize,
+    pub(crate) notified: usize,
+}
+
+/// Notifies the elements of `key`; but if some of their owners are awake, renames those that sleep instead.
+#[cfg(feature = "mutex")]
+pub(super) fn wake_or_rename<B: Backend>(
+    slot: &Slot<Element>,
+    key: Key,
+    name: Key,
+    due: &mut <Element as Linked>::Due<B>,
+) -> Renamed {
+    let mut renamed = 0;
+    let choose = |picked: &mut Picked<'_, Element>, due: &mut _| {
+        renamed = picked.rename_sleepers(key, name);
+        picked.choose_those::<B>(|other| other == key, due)
+    };
+    let notified = wake_chosen::<B, Element>(slot, |other| other == key, choose, due);
+    Renamed { renamed, notified }
+}
+
 fn spin_and_try_again(_attempt: u32) -> bool {
     hint::spin_loop();
     true
 }
 
 /// Wakes those that `choose` chooses, whose keys are `wanted`.
+#[inline]
 fn wake_chosen<B: Backend, E: Linked>(
     slot: &Slot<E>,
     wanted: impl Fn(Key) -> bool,
@@ -110,6 +141,6 @@ mod tests {
             assert_eq!(one(), 0, "it is in our hands");
             settling(|due| picked.put_back::<Native>(due));
         });
-        assert!(notified);
+        assert!(notified.is_some());
     }
 }

@@ -27,6 +27,12 @@
 //! fourth (128 MiB, the last) with 1.5 million: between 6 and 90 bytes for each task that waits. They stay until the table is
 //! dropped. A fork's child forgets its parent's and starts with none; their memory is not given back.
 //!
+//! # Tickets in a row
+//!
+//! Consecutive tickets have consecutive slots, eight of them on a cache line; those of threads are apart. Threads that wait are few, and
+//! each looks at its slot while others change theirs. Tasks may be a million, whose slots are in no cache: those who come and go in order
+//! then wait for memory once for eight of them.
+//!
 //! # What one key costs
 //!
 //! The elements of one key are in one slot of each bank. To leave, or to wake one of them, takes time in proportion to their
@@ -35,7 +41,7 @@
 
 #![allow(unsafe_code)]
 
-use super::super::pop_stack;
+use super::super::{key, pop_stack};
 use super::element::TaskElement;
 use crate::sync::{
     IN_A_MODEL,
@@ -123,9 +129,10 @@ impl TaskBanks {
 
     /// Where to publish an element of a key with this hash; makes a bank if it must. `chance` is a number that differs
     /// from waiter to waiter.
-    #[inline]
-    pub(in super::super) fn place_for(&self, hash: u32, chance: u32) -> (usize, &TaskSlot) {
-        let newest = (0..BANKS).rev().find_map(|bank| Some((bank, self.bank(bank)?)));
+    #[inline(always)]
+    pub(in super::super) fn place_for(&self, hash: u32, chance: impl FnOnce() -> u32) -> (usize, &TaskSlot) {
+        // Most tables have one bank: to look from the first on is shorter.
+        let newest = (0..BANKS).map_while(|bank| Some((bank, self.bank(bank)?))).last();
         let (bank, slots) = match newest {
             Some((bank, slots)) if !self.must_grow(bank, slots, hash, chance) => (bank, slots),
             Some((bank, _)) => (bank + 1, self.add(bank + 1)),
@@ -135,9 +142,9 @@ impl TaskBanks {
     }
 
     #[inline]
-    fn must_grow(&self, bank: usize, slots: &[TaskSlot], hash: u32, chance: u32) -> bool {
+    fn must_grow(&self, bank: usize, slots: &[TaskSlot], hash: u32, chance: impl FnOnce() -> u32) -> bool {
         slot_of(slots, hash).is_occupied()
-            && chance.is_multiple_of(ONE_OF)
+            && chance().is_multiple_of(ONE_OF)
             && self.may_have(bank + 1)
             && is_crowded(slots, hash)
     }
@@ -180,7 +187,7 @@ impl Drop for TaskBanks {
 
 #[inline]
 fn slot_of(slots: &[TaskSlot], hash: u32) -> &TaskSlot {
-    &slots[hash as usize & (slots.len() - 1)]
+    &slots[key::in_a_row(hash) as usize & (slots.len() - 1)]
 }
 
 /// Whether most of a few slots are occupied.

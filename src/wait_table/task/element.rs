@@ -4,22 +4,23 @@
 //!
 //! | gate | the owner | the element |
 //! |---|---|---|
-//! | `WAITING` | is in poll or drop, or its poll has panicked; the waker is its own | on a chain, in hands, or about to be published |
-//! | `PARKED` | has returned `Pending`; the waker may be taken | on a chain or in hands |
+//! | `WAITING` | is in poll, or its poll has panicked; the waker is its own | on a chain or in hands |
+//! | `PARKED` | has returned `Pending`, or is about to; the waker may be taken | on a chain, in hands, or about to be published |
 //! | `TAKING` | must not touch the waker | in a notifier's hands, which takes the waker |
-//! | `CALLED` | has been woken, and not been polled since; the waker is gone | on a chain or in hands |
+//! | `CALLED` | has been woken, and not been polled since; the waker is gone, or who has the element in hand takes it | on a chain or in hands |
 //! | `SLEEPING` | blocks in poll or drop | in hands |
 //! | `NOTIFIED` | may go; the waker is there if it was not taken | the owner's alone |
 //!
 //! | transition | by | how |
 //! |---|---|---|
-//! | any → `WAITING` | the owner, while the element is on no chain | plain store |
-//! | `WAITING` → `PARKED` | the owner, at the end of a poll | compare-and-swap |
-//! | `PARKED`, `CALLED` → `WAITING` | the owner, in a poll | compare-and-swap |
+//! | any → `PARKED` | the owner, while the element is on no chain | plain store |
+//! | `WAITING` → `PARKED` | the owner, when it has another waker | compare-and-swap |
+//! | `PARKED` → `WAITING` | the owner, in a poll | compare-and-swap |
+//! | `CALLED` → `PARKED` | the owner, in a poll, when it has a waker again | compare-and-swap |
 //! | `WAITING`, `PARKED`, `TAKING`, `CALLED` → `SLEEPING` | the owner, which wants its element back from others' hands | compare-and-swap |
 //! | `WAITING`, `CALLED`, `SLEEPING` → `NOTIFIED` | who has it in hand | compare-and-swap |
-//! | `PARKED` → `TAKING` | who has it in hand | compare-and-swap |
-//! | `TAKING` → `CALLED` | a picker that has it in hand | compare-and-swap |
+//! | `PARKED` → `TAKING` | who has it in hand, and will give it up | compare-and-swap |
+//! | `PARKED` → `CALLED` | a picker that has it in hand, and will put it back | compare-and-swap |
 //! | `TAKING`, `SLEEPING` → `NOTIFIED` | who has it in hand | swap |
 //!
 //! # Woken, and not polled
@@ -32,11 +33,27 @@
 //! who is alone on its chain leaves it by one compare-and-swap. What is called is not woken again:
 //!
 //! - **C1.** A notifier passes over an element that is `CALLED`: it has no waker, and its poll is still to come.
-//! - **C2.** A poll that finds it `CALLED`, and its condition false, makes it `WAITING`, then fence A, then checks again, as
-//!   if it were published anew.
+//! - **C2.** A poll that finds it `CALLED`, and its condition false, gives it a waker and makes it `PARKED`, then fence A, then checks
+//!   again, as if it were published anew.
+//! - **C3.** It does so only when it has seen the slot without a picker since it saw `CALLED`. Otherwise it wakes itself, and the next
+//!   poll looks again.
 //!
-//! A notifier that changes the condition and then reads `CALLED`, though the owner has made it `WAITING`, has put its fence B
+//! A notifier that changes the condition and then reads `CALLED`, though the owner has made it `PARKED`, has put its fence B
 //! before that fence A: the owner's check sees the change.
+//!
+//! C3, because a picker says `CALLED` first and takes the waker then: one compare-and-swap, where to claim the waker before and to say
+//! so afterwards would be two. It has the element in hand until then. An owner that leaves gets the element from the slot, or by its
+//! gate, and so after that; but one that waits on writes its waker where the element is:
+//!
+//! ```text
+//! owner: poll                         picker
+//!                                     PARKED -> CALLED
+//! finds CALLED, its condition false
+//! writes a waker                      takes the waker: half the one and half the other
+//! ```
+//!
+//! The picker that has called it has picked before, and puts back, or flushes, afterwards: a slot without a picker that the owner reads
+//! after `CALLED` is one that it has left, and released what it did.
 //!
 //! Wrong, however, is to leave all of them there:
 //!
@@ -92,7 +109,7 @@ pub(super) enum Found {
     Waiting,
     /// In the hands of a notifier, which takes the waker.
     InNotifiersHands,
-    /// Woken, and on a chain or in hands.
+    /// Woken, and on a chain or in hands. The waker is gone, or whoever has it in hand takes it.
     Called,
     /// Notified, and the owner's alone.
     Notified,
@@ -158,8 +175,8 @@ pub(in super::super) struct TaskElement {
 
 // SAFETY: `place` is written only by the owner while the element is on no chain, and read by those who have it in their hands
 // and by the owner. `waker` is the owner's while the gate is `WAITING` or the element on no chain, and the notifier's while it
-// is `TAKING`. Pushing, parking and setting the gate release what was done, and taking, finding the gate set and detaching
-// acquire it. The rest is atomic.
+// is `TAKING`, or from when that has made it `CALLED` until it puts the element back; then it is the owner's. Pushing, parking, putting back and setting the
+// gate release what was done, and taking, finding the gate set and detaching acquire it. The rest is atomic.
 unsafe impl Sync for TaskElement {}
 
 impl TaskElement {
@@ -168,7 +185,7 @@ impl TaskElement {
     pub(super) fn new(label: Label) -> Self {
         let (address, ticket, packed) = label.key.packed();
         Self {
-            gate: AtomicU32::new(WAITING),
+            gate: AtomicU32::new(PARKED),
             tag: AtomicU8::new(packed | if label.selectable { SELECTABLE } else { 0 }),
             stage: AtomicU8::new(Stage::New as u8),
             born: AtomicU16::new(0),
@@ -189,6 +206,11 @@ impl TaskElement {
 
     /// For the owner.
     #[inline]
+    pub(super) fn is_at(&self, stage: Stage) -> bool {
+        self.stage.load(Ordering::Relaxed) == stage as u8
+    }
+
+    /// For the owner, and who looks at it.
     pub(super) fn stage(&self) -> Stage {
         Stage::ALL[usize::from(self.stage.load(Ordering::Relaxed))]
     }
@@ -199,7 +221,7 @@ impl TaskElement {
         self.stage.store(stage as u8, Ordering::Relaxed);
     }
 
-    /// Makes the element ready to be published in a bank.
+    /// Makes the element ready to be published in a bank: parked, with the waker that it has.
     ///
     /// # Safety
     /// The caller is the owner, and the element is on no chain and in nobody's hands.
@@ -213,8 +235,11 @@ impl TaskElement {
         self.tag.store(packed | selectable | bank, Ordering::Relaxed);
         self.born.store(Birth::now().number() as u16, Ordering::Relaxed);
         self.number.store(0, Ordering::Relaxed);
+        if self.since.load(Ordering::Relaxed) == 0 {
+            self.since.store(Millis::now().0, Ordering::Relaxed);
+        }
         // Ordering: relaxed; the push that follows releases it.
-        self.gate.store(WAITING, Ordering::Relaxed);
+        self.gate.store(PARKED, Ordering::Relaxed);
     }
 
     /// Whether it was published in this process.
@@ -236,7 +261,7 @@ impl TaskElement {
     /// By the owner of a published element, at the beginning of a poll or drop: takes its waker back.
     #[inline]
     pub(super) fn regain(&self) -> Found {
-        // Ordering: acquire; as in `is_notified`, and matches the release in `call`: the waker is out.
+        // Ordering: acquire; as in `is_notified`, and matches the release in `call`: the slot is picked.
         let seen = match self.gate.load(Ordering::Acquire) {
             // Ordering: relaxed on success, which is after the owner's own store; acquire on failure, as above.
             PARKED => match self.gate.compare_exchange(PARKED, WAITING, Ordering::Relaxed, Ordering::Acquire) {
@@ -253,13 +278,13 @@ impl TaskElement {
         }
     }
 
-    /// By the owner of an element that was called: it waits on where it is. `false` if it has been notified meanwhile. Fence
-    /// A must follow (C2).
+    /// By the owner of an element that was called, and has a waker again: it waits on where it is. `false` if it has been notified
+    /// meanwhile. Fence A must follow (C2).
     pub(super) fn wait_on(&self) -> bool {
-        let waits_on = |gate| (state(gate) == CALLED).then_some(WAITING);
-        // Ordering: relaxed, if it succeeds; `regain` has acquired what is needed. Acquire of what it finds instead, as in
-        // `is_notified`: who has notified it meanwhile has read what the owner is about to write.
-        self.gate.fetch_update(Ordering::Relaxed, Ordering::Acquire, waits_on).is_ok()
+        let waits_on = |gate| (state(gate) == CALLED).then_some(PARKED);
+        // Ordering: release, if it succeeds, as in `park`. Acquire of what it finds instead, as in `is_notified`: who has notified it
+        // meanwhile has read what the owner is about to write.
+        self.gate.fetch_update(Ordering::Release, Ordering::Acquire, waits_on).is_ok()
     }
 
     /// For the owner of an element on no chain: whether it was woken since it was last published, or waited on.
@@ -267,12 +292,9 @@ impl TaskElement {
         [CALLED, NOTIFIED].contains(&state(self.gate.load(Ordering::Relaxed)))
     }
 
-    /// By the owner, at the end of a poll: hands the waker to whoever comes to notify. `false` if one has come already.
+    /// By the owner of an element that waits: hands the waker to whoever comes to notify. `false` if one has come already.
     #[inline]
     pub(super) fn park(&self) -> bool {
-        if self.since.load(Ordering::Relaxed) == 0 {
-            self.since.store(Millis::now().0, Ordering::Relaxed);
-        }
         // Ordering: release; matches the acquire in `notify`: the waker. Relaxed on failure: the next poll looks again.
         self.gate.compare_exchange(WAITING, PARKED, Ordering::Release, Ordering::Relaxed).is_ok()
     }
@@ -283,7 +305,8 @@ impl TaskElement {
     /// hand, and while this element is as it should be.
     ///
     /// # Safety
-    /// The caller is the owner, and the gate is `WAITING`, or the element is on no chain and in nobody's hands.
+    /// The caller is the owner, and the gate is `WAITING`, or the element is on no chain and in nobody's hands, or the caller has found it
+    /// called and since then no picker at work (C3).
     #[inline]
     pub(super) unsafe fn set_waker(&self, waker: &Waker) {
         // SAFETY: by the caller's promise the waker is the owner's.
@@ -392,7 +415,7 @@ unsafe impl Linked for TaskElement {
                 Ok(PARKED) => {
                     // SAFETY: as above; the gate says that it is ours.
                     let waker = unsafe { (*element).waker.with_mut(|waker| (*waker).take()) };
-                    waker.into_iter().for_each(|waker| due.wakers.add(waker));
+                    due.add_waker(waker);
                     // Ordering: release, as above; the waker is out. A swap: the owner may have fallen asleep.
                     // SAFETY: as above.
                     break unsafe { (*gate).swap(NOTIFIED, Ordering::Release) };
@@ -402,30 +425,28 @@ unsafe impl Linked for TaskElement {
             }
         };
         if before == SLEEPING {
-            due.sleepers.add(Sleeper::on(gate, B::wake));
+            due.add_sleeper(Sleeper::on(gate, B::wake));
         }
     }
 
+    #[inline]
     fn is_called(&self) -> bool {
         state(self.gate.load(Ordering::Relaxed)) == CALLED
     }
 
     /// If it is not parked its owner is about to look, or sleeps: then it is to be notified.
-    fn call<B: Backend>(&self, due: &mut Wakes<B>) -> bool {
-        // Ordering: acquire; matches the release in `park`: the waker.
-        if self.gate.compare_exchange(PARKED, TAKING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    #[inline]
+    unsafe fn call<B: Backend>(&self, due: &mut Wakes<B>) -> bool {
+        let called = CALLED | (Millis::now().0 & !STATE);
+        // Ordering: acquire; matches the release in `park` and `wait_on`: the waker. Release; matches the acquire in `regain`: who finds it called
+        // finds the slot picked, until we have put the element back (C3).
+        if self.gate.compare_exchange(PARKED, called, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return false;
         }
-        // SAFETY: the gate says that it is ours.
-        let waker = unsafe { self.waker.with_mut(|waker| (*waker).take()) };
-        waker.into_iter().for_each(|waker| due.wakers.add(waker));
-        let called = CALLED | (Millis::now().0 & !STATE);
-        // Ordering: release; matches the acquire in `regain`: the waker is out. It fails if the owner has fallen asleep.
-        let is_called = self.gate.compare_exchange(TAKING, called, Ordering::Release, Ordering::Relaxed).is_ok();
-        if is_called {
-            counters::count(Event::Wake);
-        }
-        is_called
+        counters::count(Event::Wake);
+        // SAFETY: the gate says that it is ours until the element is put back, which by the caller's promise it is later.
+        due.add_waker(unsafe { self.waker.with_mut(|waker| (*waker).take()) });
+        true
     }
 
     #[inline]

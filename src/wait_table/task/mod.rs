@@ -7,10 +7,11 @@
 //!
 //! The owner, in `poll` (W) and when it leaves, because it is dropped or because its condition holds (D):
 //!
-//! - **W1.** It writes its waker, publishes, fence A, checks; only then `PARKED`, and `Pending`.
+//! - **W1.** It writes its waker, publishes the element as `PARKED`, fence A, checks, and returns `Pending`. A notifier that comes before
+//!   the check calls the waker, and if the check succeeds all the same, the task is polled once for nothing.
 //! - **W2.** If it cannot park it has been notified meanwhile. It wakes itself, and returns `Pending`: the next poll checks.
 //! - **W3.** A poll that finds the element notified checks, and publishes it again. One that finds it called checks, and waits
-//!   on where it is (`element.rs`, C2).
+//!   on where it is (`element.rs`, C2 and C3).
 //! - **W4.** A poll that finds it parked takes its waker back first, checks, replaces the waker if it is another's, and
 //!   parks again. The old one is dropped, and the new one cloned, while nothing is in hand. If a notifier is about to take
 //!   the old waker, the poll checks and wakes itself.
@@ -187,29 +188,32 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     /// the parent process is not ours to touch.
     #[inline]
     fn is_published(&self) -> bool {
-        self.element.stage() == Stage::Published && self.element.is_of_this_process()
+        self.element.is_at(Stage::Published) && self.element.is_of_this_process()
     }
 
     /// The key under which the element was last published, if it ever was in this process.
     #[inline]
     fn last_key(&self) -> Option<Key> {
-        let is_ours = self.element.stage() != Stage::New && self.element.is_of_this_process();
+        let is_ours = !self.element.is_at(Stage::New) && self.element.is_of_this_process();
         is_ours.then(|| self.element.place().0.key)
     }
 
-    /// By the owner: publishes the element. Fence A is left to the caller.
+    /// By the owner: publishes the element; returns the key. Fence A is left to the caller.
     ///
     /// # Safety
-    /// The element is on no chain and in nobody's hands. It is pinned: it stays where it is until it is dropped.
-    unsafe fn publish(&mut self) {
-        let (given, last) = (self.element.place().0.key, self.last_key());
-        let key = self.purpose.key(given, last);
+    /// As of [`wait`](Self::wait).
+    #[inline]
+    unsafe fn publish(&mut self) -> Key {
+        let (given, last) = (self.element.place().0, self.last_key());
+        let key = self.purpose.key(given.key, last);
+        let label = Label { key, ..given };
         let (bank, slot) = self.within.table().enter_for_task(key, &self.element);
         // SAFETY: by the caller's promise.
         unsafe { self.element.rearm(key, bank) };
         self.element.set_stage(Stage::Published);
         // SAFETY: by the caller's promise; and the drop withdraws it.
-        unsafe { slot.push(&self.element) };
+        unsafe { slot.push_labelled(&self.element, Some(label)) };
+        key
     }
 
     /// By the owner: takes the element off its chain. If it `passes_on`, its condition has not been
@@ -220,33 +224,127 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
             return;
         }
         let (label, bank) = element.place();
-        let table = self.within.table();
-        let Some(slot) = table.task_slot_in(bank, label.key) else {
-            unreachable!("a bank stays for as long as its table")
-        };
-        withdraw::<R::Backend, _>(slot, element, Birth::now(), due);
+        withdraw::<R::Backend, _>(self.slot_of(label.key, bank), element, Birth::now(), due);
         element.set_stage(Stage::Idle);
         if passes_on && label.selectable && element.was_woken() {
             // No fence B: who was passed over for us was there before our gate was set, so we find it.
-            table.wake_one_noting(label.key, due);
+            self.within.table().wake_one_noting(label.key, due);
         }
     }
 
-    /// At the end of a poll: hands the waker to whoever comes to notify, or calls it if one has come.
-    fn park<T>(&self, waker: &Waker) -> Poll<T> {
+    /// The slot where the element was last published, in this process.
+    #[inline]
+    fn slot_of(&self, key: Key, bank: usize) -> &TaskSlot {
+        let Some(slot) = self.within.table().task_slot_in(bank, key) else {
+            unreachable!("a bank stays for as long as its table")
+        };
+        slot
+    }
+
+    /// A poll of one that waits already.
+    #[inline(never)]
+    fn poll_again(&mut self, waker: &Waker) -> Poll<P::Output> {
+        assert!(!self.element.is_at(Stage::Finished), "polled again though it was ready");
+        let (label, bank) = self.element.place();
+        let last = self.element.is_of_this_process().then_some(label.key);
+        let is_published = last.is_some() && self.element.is_at(Stage::Published);
+        let found = is_published.then(|| self.element.regain());
+        let moment = match found {
+            None => Moment::First,
+            Some(Found::Waiting) => Moment::Idle,
+            Some(Found::InNotifiersHands | Found::Called | Found::Notified) => Moment::Woken,
+        };
+        let Some(output) = self.purpose.attempt(moment, last) else {
+            return if found == Some(Found::Waiting) { self.park_again(waker) } else { self.wait_again(found, waker) };
+        };
+        // What most do that were woken, and nothing foreign is in it: the waker is gone.
+        if found == Some(Found::Called) && self.slot_of(label.key, bank).take_alone(&self.element) {
+            self.element.set_stage(Stage::Finished);
+            return Poll::Ready(output);
+        }
+        self.finish(moment == Moment::Idle, output)
+    }
+
+    /// By the owner of an element that it has regained, when an attempt has failed.
+    #[inline]
+    fn park_again(&self, waker: &Waker) -> Poll<P::Output> {
+        // SAFETY: we are the owner, and the gate is `WAITING`.
+        unsafe { self.element.set_waker(waker) };
         if !self.element.park() {
             waker.wake_by_ref();
         }
         Poll::Pending
     }
 
-    /// By the owner, because an attempt has succeeded: leaves. Foreign code comes last (D5).
-    #[inline]
-    fn finish(&mut self, passes_on: bool, output: P::Output) -> Poll<P::Output> {
-        if self.element.stage() == Stage::New {
-            self.element.set_stage(Stage::Finished);
-            return Poll::Ready(output);
+    /// An attempt has failed of one that was woken, or is on no chain.
+    #[inline(never)]
+    fn wait_again(&mut self, found: Option<Found>, waker: &Waker) -> Poll<P::Output> {
+        let (label, bank) = self.element.place();
+        match found {
+            Some(Found::Called) if self.slot_of(label.key, bank).is_unpicked() => {
+                // SAFETY: we are the owner, and no picker is at work (C3).
+                unsafe { self.element.set_waker(waker) };
+                self.wait_on(label.key, waker)
+            }
+            Some(Found::InNotifiersHands | Found::Called) => {
+                waker.wake_by_ref();
+                Poll::Pending
+            }
+            Some(Found::Waiting) => self.park_again(waker),
+            // SAFETY: we are the owner, it is on no chain, and it is pinned.
+            Some(Found::Notified) | None => unsafe { self.wait_anew(waker) },
         }
+    }
+
+    /// By the owner of an element that was called, and has a waker again: it waits where it is, as if it were published anew.
+    fn wait_on(&mut self, key: Key, waker: &Waker) -> Poll<P::Output> {
+        if self.element.wait_on() {
+            return self.ratify(key);
+        }
+        // SAFETY: it has been notified, and is pinned.
+        unsafe { self.wait_anew(waker) }
+    }
+
+    /// By the owner of an element that was published before.
+    ///
+    /// # Safety
+    /// As of [`wait`](Self::wait).
+    unsafe fn wait_anew(&mut self, waker: &Waker) -> Poll<P::Output> {
+        if self.is_published() {
+            self.element.set_stage(Stage::Idle);
+        }
+        // SAFETY: by the caller's promise.
+        unsafe { self.wait(waker) }
+    }
+
+    /// By the owner, when an attempt has failed: publishes the element, and waits.
+    ///
+    /// # Safety
+    /// The element is on no chain and in nobody's hands. It is pinned: it stays where it is until it is dropped.
+    #[inline(never)]
+    unsafe fn wait(&mut self, waker: &Waker) -> Poll<P::Output> {
+        // SAFETY: we are the owner, and it is on no chain.
+        unsafe { self.element.set_waker(waker) };
+        // SAFETY: by the caller's promise.
+        let key = unsafe { self.publish() };
+        self.ratify(key)
+    }
+
+    /// By the owner of an element that has just been published under `key`, or made to wait on there.
+    #[inline(always)]
+    fn ratify(&mut self, key: Key) -> Poll<P::Output> {
+        fence_after_publish();
+        counters::count(Event::Wait);
+        // The ratification: if no notifier has seen the element yet, we see the notifier's change here.
+        match self.purpose.attempt(Moment::Published, Some(key)) {
+            Some(output) => self.finish(true, output),
+            None => Poll::Pending,
+        }
+    }
+
+    /// By the owner, because an attempt has succeeded: leaves. Foreign code comes last (D5).
+    #[inline(never)]
+    fn finish(&mut self, passes_on: bool, output: P::Output) -> Poll<P::Output> {
         let mut undelivered = Undelivered { waiting: self, output: Some(output) };
         let waiting = &*undelivered.waiting;
         settling(|due| {
@@ -256,6 +354,21 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
         // SAFETY: we are the owner, and the element is on no chain.
         drop(unsafe { waiting.element.take_waker() });
         Poll::Ready(undelivered.output.take().expect("it is taken here alone"))
+    }
+
+    /// The future is dropped though the wait is not over. The element may be on a chain, or in somebody's hands; the `&mut` does not
+    /// claim otherwise, for an element is pinned.
+    #[inline(never)]
+    fn give_up(&mut self) {
+        if process_exit::others_were_killed() {
+            return;
+        }
+        settling(|due| {
+            self.leave(true, due);
+            if let Some(last) = self.last_key() {
+                self.purpose.abandon(last);
+            }
+        });
     }
 
     /// What was got is given back, and the wake-up, if that was all or a part of it, goes to the next.
@@ -287,70 +400,29 @@ impl<R: InTable, P: Purpose> Drop for Undelivered<'_, R, P> {
 impl<R: InTable, P: Purpose> Future for Waiting<R, P> {
     type Output = P::Output;
 
+    /// What most polls are, the first one when there is nothing to wait for, and no more: it is compiled into its caller.
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<P::Output> {
         // SAFETY: what must not move is the element, and it is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        assert_ne!(this.element.stage(), Stage::Finished, "polled again though it was ready");
-        let found = this.is_published().then(|| this.element.regain());
-        let moment = match found {
-            None => Moment::First,
-            Some(Found::Waiting) => Moment::Idle,
-            Some(Found::InNotifiersHands | Found::Called | Found::Notified) => Moment::Woken,
+        if !this.element.is_at(Stage::New) {
+            return this.poll_again(context.waker());
+        }
+        let Some(output) = this.purpose.attempt(Moment::First, None) else {
+            // SAFETY: it has never been published, and is pinned.
+            return unsafe { this.wait(context.waker()) };
         };
-        let last = this.last_key();
-        if let Some(output) = this.purpose.attempt(moment, last) {
-            return this.finish(moment == Moment::Idle, output);
-        }
-        let waker = context.waker();
-        match found {
-            Some(Found::Waiting) => {
-                // SAFETY: we are the owner, and have regained it.
-                unsafe { this.element.set_waker(waker) };
-                return this.park(waker);
-            }
-            Some(Found::InNotifiersHands) => {
-                waker.wake_by_ref();
-                return Poll::Pending;
-            }
-            Some(Found::Called) if this.element.wait_on() => {
-                // SAFETY: we are the owner, and the gate is `WAITING`.
-                unsafe { this.element.set_waker(waker) };
-            }
-            Some(Found::Called | Found::Notified) | None => {
-                if found.is_some() {
-                    this.element.set_stage(Stage::Idle);
-                }
-                // SAFETY: we are the owner, and it is on no chain.
-                unsafe { this.element.set_waker(waker) };
-                // SAFETY: as above, and it is pinned.
-                unsafe { this.publish() };
-            }
-        }
-        fence_after_publish();
-        counters::count(Event::Wait);
-        // The ratification: if no notifier has seen the element yet, we see the notifier's change here.
-        let last = this.last_key();
-        if let Some(output) = this.purpose.attempt(Moment::Published, last) {
-            return this.finish(true, output);
-        }
-        this.park(waker)
+        this.element.set_stage(Stage::Finished);
+        Poll::Ready(output)
     }
 }
 
 impl<R: InTable, P: Purpose> Drop for Waiting<R, P> {
-    /// The element may be on a chain, or in somebody's hands; the `&mut` does not claim otherwise, for an element is pinned.
     #[inline]
     fn drop(&mut self) {
-        if [Stage::New, Stage::Finished].contains(&self.element.stage()) || process_exit::others_were_killed() {
-            return;
+        if !self.element.is_at(Stage::New) && !self.element.is_at(Stage::Finished) {
+            self.give_up();
         }
-        settling(|due| {
-            self.leave(true, due);
-            if let Some(last) = self.last_key() {
-                self.purpose.abandon(last);
-            }
-        });
     }
 }
 

@@ -11,38 +11,107 @@
 //! (forever)                           (forever)                      (forever)
 //! ```
 //!
-//! As many as most wakes find have a place here; what comes on top goes to the heap. It is the one allocation of a wake, and
-//! only of one that finds so many tasks of its key.
+//! Most wakes find one. As many as others find have a place here too; what comes on top goes to the heap. It is the one allocation of a
+//! wake, and only of one that finds so many tasks of its key.
 
 #![allow(unsafe_code)]
 
-use super::super::linked::Sleepers;
+use super::super::{gate::Sleeper, linked::Sleepers};
 use crate::sync::IN_A_MODEL;
 use crate::sys::Backend;
-use core::{mem::MaybeUninit, task::Waker};
+use core::{
+    mem::{ManuallyDrop, MaybeUninit},
+    task::Waker,
+};
 use std::panic::{self, AssertUnwindSafe};
 
 /// How many need no allocation. Arbitrary: half a kilobyte on the notifier's stack.
 const AT_ONCE: usize = if IN_A_MODEL { 1 } else { 32 };
 
-/// What is due to the owners of tasks' elements that have been notified.
+/// What is due to the owners of tasks' elements that have been notified, and is done when this is dropped. If some wakers panic the
+/// others are called all the same, and the first panic goes on.
 pub(crate) struct Wakes<B: Backend> {
-    /// Owners that block until they have their elements back. First: they are in nobody's hands any more.
-    pub(super) sleepers: Sleepers<B>,
-    pub(super) wakers: Wakers,
+    /// The waker that was taken first. Not dropped, for when this is there is none any more; nor is what follows.
+    first: ManuallyDrop<Option<Waker>>,
+    more: ManuallyDrop<Option<More<B>>>,
+}
+
+/// What most wakes have none of.
+struct More<B: Backend> {
+    /// Owners that block until they have their elements back.
+    sleepers: Sleepers<B>,
+    wakers: Wakers,
 }
 
 impl<B: Backend> Default for Wakes<B> {
     #[inline]
     fn default() -> Self {
-        Self { sleepers: Sleepers::default(), wakers: Wakers::default() }
+        Self { first: ManuallyDrop::new(None), more: ManuallyDrop::new(None) }
     }
 }
 
-/// Wakers, which are called when this is dropped. If some of them panic the others are called all the same, and the first
-/// panic goes on.
-pub(super) struct Wakers {
-    /// Written up to `count`: a drop and a wake that find nobody have nothing to clear.
+impl<B: Backend> Wakes<B> {
+    /// A waker that was taken, if one was there.
+    #[inline]
+    pub(super) fn add_waker(&mut self, waker: Option<Waker>) {
+        if self.first.is_none() {
+            *self.first = waker;
+        } else if let Some(waker) = waker {
+            self.more().wakers.add(waker);
+        }
+    }
+
+    #[cold]
+    pub(super) fn add_sleeper(&mut self, sleeper: Sleeper) {
+        self.more().sleepers.add(sleeper);
+    }
+
+    #[inline(never)]
+    fn more(&mut self) -> &mut More<B> {
+        self.more.get_or_insert_with(|| More { sleepers: Sleepers::default(), wakers: Wakers::default() })
+    }
+
+    /// Sleepers come first: they are in nobody's hands any more. Then the oldest waker: chains are taken from the youngest on.
+    #[inline(never)]
+    fn settle_all(&mut self) {
+        let mut wakers = self.more.take().map(|More { sleepers, wakers }| {
+            drop(sleepers);
+            wakers
+        });
+        let mut panicked = None;
+        while let Some(waker) = wakers.as_mut().and_then(Wakers::pop).or_else(|| self.first.take()) {
+            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                match panicked {
+                    None => panicked = Some(payload),
+                    // Its drop may panic too.
+                    Some(_) => core::mem::forget(payload),
+                }
+            }
+        }
+        match panicked {
+            Some(payload) if !std::thread::panicking() => panic::resume_unwind(payload),
+            // Its drop may panic too.
+            payload => core::mem::forget(payload),
+        }
+    }
+}
+
+impl<B: Backend> Drop for Wakes<B> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.more.is_some() || std::thread::panicking() {
+            return self.settle_all();
+        }
+        if let Some(waker) = self.first.take() {
+            // It may panic: there is no other.
+            waker.wake();
+        }
+    }
+}
+
+/// A stack of wakers.
+struct Wakers {
+    /// Written up to `count`: there is nothing to clear.
     first: [MaybeUninit<Waker>; AT_ONCE],
     count: usize,
     more: Vec<Waker>,
@@ -51,13 +120,20 @@ pub(super) struct Wakers {
 impl Default for Wakers {
     #[inline]
     fn default() -> Self {
-        Self { first: [const { MaybeUninit::uninit() }; AT_ONCE], count: 0, more: Vec::new() }
+        let mut new = MaybeUninit::<Self>::uninit();
+        let place = new.as_mut_ptr();
+        // Field by field: of a value that is written as a whole the compiler clears what is not initialized.
+        // SAFETY: the place is ours, and what is not written may be anything.
+        unsafe {
+            (&raw mut (*place).count).write(0);
+            (&raw mut (*place).more).write(Vec::new());
+            new.assume_init()
+        }
     }
 }
 
 impl Wakers {
-    #[inline]
-    pub(super) fn add(&mut self, waker: Waker) {
+    fn add(&mut self, waker: Waker) {
         match self.first.get_mut(self.count) {
             Some(place) => {
                 place.write(waker);
@@ -68,41 +144,11 @@ impl Wakers {
     }
 
     /// What was added last: the oldest of a chain.
-    #[inline]
     fn pop(&mut self) -> Option<Waker> {
         self.more.pop().or_else(|| {
             self.count = self.count.checked_sub(1)?;
             // SAFETY: it is one of the first `count`, and is not any more.
             Some(unsafe { self.first[self.count].assume_init_read() })
         })
-    }
-
-    /// The oldest first: chains are taken from the youngest on.
-    fn call_all(&mut self) -> Option<Box<dyn core::any::Any + Send>> {
-        let mut panicked = None;
-        while let Some(waker) = self.pop() {
-            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                match panicked {
-                    None => panicked = Some(payload),
-                    // Its drop may panic too.
-                    Some(_) => core::mem::forget(payload),
-                }
-            }
-        }
-        panicked
-    }
-}
-
-impl Drop for Wakers {
-    #[inline]
-    fn drop(&mut self) {
-        if self.count == 0 && self.more.is_empty() {
-            return;
-        }
-        match self.call_all() {
-            Some(payload) if !std::thread::panicking() => panic::resume_unwind(payload),
-            // Its drop may panic too.
-            payload => core::mem::forget(payload),
-        }
     }
 }
