@@ -33,7 +33,8 @@
 //! | a wait that ends because something else happens: shutdown, an interrupt, a deadline | [`Cancel`], [`Limit`] | |
 //! | the paper's own forms, a loop or arm-check-wait | [`location_wait`], [`arm`] | all who wait there |
 //!
-//! All of these block the thread. A task waits by [`wait_until_async`], [`wait_for_async`] or [`wait_if_async`].
+//! These block the thread. In a task the same names with `_async` are for all but the last row, [`once`] and [`wait_until_any()`]:
+//! [`wait_until_async`], [`acquire_async`](sema::Semaphore::acquire_async), [`run_async`](pipeline::Stage::run_async) and so on.
 //!
 //! [`wait_until`] with [`location_wake_all`] wakes everybody who waits on that address. If only one of them can go on, the others
 //! are woken for nothing, a thundering herd: take a form that wakes one.

@@ -149,7 +149,8 @@ impl<A: Waitable> Purpose for WhileItHolds<'_, A> {
     }
 }
 
-/// Wakes one thread or task that [waits](wait) on this atomic, the one that has waited longest.
+/// Wakes one that [waits](wait) on this atomic: the thread that has waited longest, or if there is none, the
+/// [task](wait_async).
 ///
 /// It is safe to call with a pointer to an atomic that no longer exists.
 pub fn wake_one<A: Waitable>(atomic: *const A) {

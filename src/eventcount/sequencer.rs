@@ -12,6 +12,9 @@ use core::fmt;
 /// 8 bytes. With an [`EventCount`](super::EventCount) it orders threads: draw a ticket, wait until the count has
 /// reached it, do one's work, advance.
 ///
+/// All who draw write one word, whose cache line moves from CPU to CPU with every draw. Who draws often draws [several
+/// tickets](Self::tickets) at once, and keeps the sequencer on another line than the count: `#[repr(align(128))]` around each.
+///
 /// ```
 /// use layby::eventcount::{EventCount, Sequencer};
 ///

@@ -81,7 +81,8 @@ fn is_full(state: u64) -> bool {
 /// and it takes [`notify_all`](Self::notify_all). A notification that falls between a `prepare` and its `cancel` is not lost to
 /// others: whoever cancels has not been chosen for good.
 ///
-/// Both return how many threads and tasks they found waiting, and woke: no more than they let go. A thread between `prepare` and
+/// They return whether, or how many, threads and tasks they found waiting, and woke: no more than they let go. [`notify_one`](Self::notify_one)
+/// takes a thread before a task, however long the task has waited. A thread between `prepare` and
 /// `commit` is let go too, but does not wait yet; whoever another notification is waking at that moment counts there.
 ///
 /// # Example

@@ -9,7 +9,8 @@
 //! | 2 | `NAPPING` | the first of the waiters sleeps for a moment and comes back by itself: nobody need be woken |
 //! | 3 | `STARVING` | the first of the waiters has waited too long: the lock is for it alone, and the release must wake it |
 //! | 4 | `HANDED` | free: the lock is for a thread that has been woken. Locked: the holder is about to hand it over so |
-//! | 5 to 31 | `DUE` | with `NAPPING`: the millisecond from which on the lock is for the first of the waiters alone |
+//! | 5 to 11 | `BIRTH` | with one of the last three: the process in which it was set, or the lower bits of its number |
+//! | 12 to 31 | `DUE` | with `NAPPING`: the millisecond from which on the lock is for the first of the waiters alone |
 //!
 //! At most one of `WAITERS`, `NAPPING` and `STARVING` is set: they say who sees to those that sleep. `HANDED` is never beside the
 //! last two.
@@ -123,6 +124,21 @@
 //! that went to sleep behind it, if no thread waits: it is in charge, B1. They go on when it is polled or dropped.) A bound is worth
 //! less than that here: who needs one has the fair mutex, with what comes with it.
 //!
+//! # After a fork
+//!
+//! A child has its parent's words, and none of those who wait for them. Whom the lock is kept for will not come:
+//!
+//! ```text
+//! parent                                     child
+//! holds the lock; another starves, and sleeps
+//! fork
+//!                                            - LOCKED; wakes the first one: there is none
+//!                                            acquire: the lock is kept for it, forever
+//! ```
+//!
+//! So a mark says in which process it was set, and in any other it counts for nothing ([`own`]). Those who sleep in the child have
+//! changed the word before, and the mark is gone. A child whose mark has the same number has 128 forks between itself and its parent.
+//!
 //! # Release never touches a dead mutex
 //!
 //! The subtraction is the last access. The next holder may free the mutex at once; what follows uses the address as a
@@ -136,7 +152,7 @@ use crate::sync::{
     atomic::{AtomicU32, Ordering},
     const_outside_models, hint, now, thread,
 };
-use crate::wait_table::{Global, Home, Key, Limit, table_of};
+use crate::wait_table::{Global, Home, Key, Limit, generation, table_of};
 use core::{fmt, marker::PhantomData, mem, ptr};
 use std::time::{Duration, Instant};
 
@@ -145,10 +161,12 @@ const WAITERS: u32 = 1 << 1;
 const NAPPING: u32 = 1 << 2;
 const STARVING: u32 = 1 << 3;
 const HANDED: u32 = 1 << 4;
-const DUE_SHIFT: u32 = 5;
+const BIRTH_SHIFT: u32 = 5;
+const BIRTH: u32 = 0x7f << BIRTH_SHIFT;
+const DUE_SHIFT: u32 = 12;
 
-/// All that the first of the waiters has written.
-const FIRST: u32 = !(LOCKED | WAITERS | HANDED);
+/// All that the first of the waiters has written, but for `BIRTH`.
+const FIRST: u32 = !(LOCKED | WAITERS | HANDED | BIRTH);
 
 /// For how long a waiter lets itself be overtaken, if nobody waits before it. Arbitrary.
 const PATIENCE: Duration = Duration::from_millis(1);
@@ -286,7 +304,8 @@ impl<H: Home> RawMutex<H> {
     /// fence: whom it does not see is woken by the release.
     fn call_a_thread(&self) -> bool {
         // Ordering: relaxed; the lock is still held.
-        let is_called_for = self.update(Ordering::Relaxed, |state| (state & WAITERS != 0).then_some(state | HANDED));
+        let is_called_for =
+            self.update(Ordering::Relaxed, |state| (state & WAITERS != 0).then_some(state | HANDED | birth()));
         let keys = [Self::key_of_returned(self), Key::of_primitive(self)];
         is_called_for.is_some() && keys.into_iter().any(|key| table_of::<H>().wake_one_thread(key) != 0)
     }
@@ -314,13 +333,13 @@ impl<H: Home> RawMutex<H> {
         }
     }
 
-    /// Replaces the state by what `next` makes of it, and returns both; changes nothing if that is `None`.
+    /// Replaces the state by what `next` makes of it, and returns both; changes nothing if that is `None`. Without marks of a parent.
     fn update(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Option<(u32, u32)> {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
-            let next = next(state)?;
+            let next = next(own(state))?;
             match self.state.compare_exchange_weak(state, next, order, Ordering::Relaxed) {
-                Ok(_) => return Some((state, next)),
+                Ok(_) => return Some((own(state), next)),
                 Err(now) => state = now,
             }
         }
@@ -414,14 +433,14 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     /// The state without this waiter's mark.
     fn unmarked(&self, state: u32) -> u32 {
-        if self.is_first() { state & !FIRST } else { state }
+        if self.is_first() { state & !(FIRST | BIRTH) } else { state }
     }
 
     /// The state after this waiter has taken the lock; `None` if it cannot.
     fn taken(&self, state: u32) -> Option<u32> {
-        let rest = self.unmarked(state) & !(WAITERS | HANDED);
-        let waiters = if rest & FIRST == 0 { self.waiters_bit } else { 0 };
-        self.is_free(state).then_some(rest | LOCKED | waiters)
+        let rest = self.unmarked(state);
+        let rest = if rest & FIRST == 0 { self.waiters_bit } else { rest };
+        self.is_free(state).then_some(rest | LOCKED)
     }
 
     /// Says that it waits from now on.
@@ -466,7 +485,7 @@ impl<'a, H: Home> Waiter<'a, H> {
         if self.is_first() {
             return false;
         }
-        let first = |state| (state & !(WAITERS | HANDED)) | NAPPING | due_after(DUE_AFTER);
+        let first = |state| (state & LOCKED) | NAPPING | birth() | due_after(DUE_AFTER);
         let marked = |state| if state & FIRST == 0 { first(state) } else { state };
         let Err(before) = self.acquire_or(marked) else { return true };
         self.place = if before & FIRST == 0 { Place::First { starving: false } } else { Place::Returned };
@@ -488,7 +507,7 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     /// For the first one: takes the lock, or has the next release wake it.
     fn acquire_or_starve(&mut self) -> bool {
-        let acquired = self.acquire_or(|state| self.unmarked(state) | STARVING).is_ok();
+        let acquired = self.acquire_or(|state| self.unmarked(state) | STARVING | birth()).is_ok();
         self.place = Place::First { starving: true };
         acquired
     }
@@ -506,7 +525,7 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     /// A waiter that may have been in charge will not come back: leaves no trace, and somebody else in charge (B1, H1).
     pub(super) fn leave(&self) {
-        let announced = |state: u32| if state & FIRST == 0 { (state & !HANDED) | WAITERS } else { state };
+        let announced = |state: u32| if state & FIRST == 0 { (state & LOCKED) | WAITERS } else { state };
         let is_left_to_the_holder = || {
             // Ordering: relaxed; it says nothing about what the lock protects.
             self.mutex.update(Ordering::Relaxed, |state| (state & LOCKED != 0).then(|| announced(state))).is_some()
@@ -551,13 +570,24 @@ impl<H: Home> Drop for LeaveOnDrop<'_, '_, H> {
 fn released_fairly(state: u32, is_expected: bool) -> u32 {
     let free = state & !LOCKED;
     if free & FIRST != 0 {
-        (free & !FIRST) | STARVING
+        STARVING | birth()
     } else if free & HANDED != 0 && is_expected {
         // Without `WAITERS`: who takes the lock sets it, and is in charge until then (B1).
-        HANDED
+        HANDED | birth()
     } else {
-        free & !HANDED
+        free & WAITERS
     }
+}
+
+/// The state without marks of a parent, whose waiters are not here.
+fn own(state: u32) -> u32 {
+    let is_marked = state & (FIRST | HANDED) != 0;
+    if is_marked && state & BIRTH != birth() { state & (LOCKED | WAITERS) } else { state }
+}
+
+/// `BIRTH`, of this process.
+fn birth() -> u32 {
+    (generation() << BIRTH_SHIFT) & BIRTH
 }
 
 /// Whether the first of the waiters must not be overtaken any more.
@@ -570,7 +600,7 @@ fn due_after(millis: u32) -> u32 {
     (spin_policy::millis() as u32).wrapping_add(millis) << DUE_SHIFT
 }
 
-/// Whether it is past `DUE`, or more than 18 hours before it: the clock has gone round.
+/// Whether it is past `DUE`, or more than eight minutes before it: the clock has gone round.
 fn is_due(state: u32) -> bool {
     let late = due_after(0).wrapping_sub(state & (u32::MAX << DUE_SHIFT));
     late.cast_signed() >= 0
@@ -586,5 +616,20 @@ impl Default for RawMutex {
 impl<H: Home> fmt::Debug for RawMutex<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RawMutex").field("locked", &self.is_acquired()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(layby_model)))]
+mod tests {
+    use super::*;
+
+    /// The holder has called a thread, for which the lock is to be, and that thread unwinds (H1).
+    #[test]
+    fn who_is_called_and_leaves_is_handed_nothing() {
+        let mutex = RawMutex::new();
+        mutex.acquire();
+        mutex.state.fetch_or(WAITERS | HANDED | birth(), Ordering::Relaxed);
+        Waiter { was_woken: true, ..Waiter::newcomer(&mutex) }.leave();
+        assert_eq!(mutex.state.load(Ordering::Relaxed), LOCKED | WAITERS);
     }
 }

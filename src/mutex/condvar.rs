@@ -8,16 +8,17 @@
 //! lock the mutex
 //! ```
 //!
+//! How all are woken is in `relay.rs`.
+//!
 //! The waiter is published before it unlocks, so a thread that locks the mutex after it finds it on the chain. The wrong
 //! order, to unlock and then publish, lets a notifier in between find nobody.
 
 #![allow(unsafe_code)]
 
-use super::{RawFairMutex, RawMutex};
+use super::{RawFairMutex, RawMutex, relay::Relay};
 use crate::deadline::Deadline;
 use crate::error::Stopped;
-use crate::spin_policy::SpinFirst;
-use crate::wait_table::{Key, Limit, global};
+use crate::wait_table::{Key, Limit};
 use core::{fmt, marker::PhantomData, mem, ptr};
 use lock_api::RawMutexTimed;
 use std::time::{Duration, Instant};
@@ -61,8 +62,7 @@ pub type FairCondvar = lock_api::Condvar<RawCondvar<RawFairMutex>>;
 /// `false` then and `notify_all` 0, whoever was woken. [`CondvarWake`] has the same two calls, which return how many they woke at
 /// least: code that uses parking_lot's results is ported to these. `notify_one` wakes the thread that has waited longest.
 pub struct RawCondvar<R> {
-    /// Makes the address this condvar's own: things of no size may share theirs.
-    _place: u8,
+    relay: Relay,
     mutex: PhantomData<fn(&R)>,
 }
 
@@ -89,25 +89,26 @@ pub trait CondvarWake {
     /// the same chain at the same time.
     fn wake_one(&self) -> usize;
 
-    /// Wakes all who wait, like [`notify_all`](lock_api::Condvar::notify_all). Returns how many that were.
+    /// Wakes all who wait, like [`notify_all`](lock_api::Condvar::notify_all), though perhaps one after the other. Returns how many
+    /// that were.
     fn wake_all(&self) -> usize;
 }
 
 impl<R: lock_api::RawMutex> CondvarWake for lock_api::Condvar<RawCondvar<R>> {
     #[inline]
     fn wake_one(&self) -> usize {
-        global().wake_one(self.raw().key())
+        self.raw().relay.notify_one()
     }
 
     #[inline]
     fn wake_all(&self) -> usize {
-        global().wake_all(self.raw().key())
+        self.raw().relay.notify_all()
     }
 }
 
 impl<R> RawCondvar<R> {
     pub(super) fn key(&self) -> Key {
-        Key::of_primitive(self)
+        self.relay.key()
     }
 }
 
@@ -118,11 +119,8 @@ impl<R: lock_api::RawMutex> RawCondvar<R> {
     /// As [`lock_api::RawCondvar::wait`].
     unsafe fn wait_at(&self, mutex: &R, guard: &mut R::Guard, limit: &Limit<'_>) -> Result<(), Stopped> {
         let mut relock = Relock { mutex, guard, unlocked: false };
-        global().wait_if_at(self.key(), limit, SpinFirst::Briefly, || {
-            // SAFETY: the caller holds `mutex` with this guard.
-            unsafe { relock.unlock() };
-            true
-        })
+        // SAFETY: the caller holds `mutex` with this guard.
+        self.relay.wait(limit, || unsafe { relock.unlock() })
     }
 }
 
@@ -174,7 +172,7 @@ impl Drop for AbortOnUnwind {
 // - the caller is published before the mutex is unlocked, so any notification after that finds it;
 // - the mutex is locked again, and the guard's state replaced, on return and on unwinding alike.
 unsafe impl<R: lock_api::RawMutex> lock_api::RawCondvar for RawCondvar<R> {
-    const INIT: Self = Self { _place: 0, mutex: PhantomData };
+    const INIT: Self = Self { relay: Relay::new(), mutex: PhantomData };
 
     type RawMutex = R;
 
@@ -185,13 +183,13 @@ unsafe impl<R: lock_api::RawMutex> lock_api::RawCondvar for RawCondvar<R> {
 
     #[inline]
     fn notify_one(&self) -> bool {
-        global().wake_one(self.key());
+        self.relay.notify_one();
         false
     }
 
     #[inline]
     fn notify_all(&self) -> usize {
-        global().wake_all(self.key());
+        self.relay.notify_all();
         0
     }
 }

@@ -31,6 +31,8 @@
 
 mod barging;
 mod fair;
+#[cfg_attr(not(layby_model), allow(unreachable_pub, reason = "for models, which have no lock_api"))]
+mod relay;
 mod tasks;
 
 // A model's atomics cannot be built in a constant, and lock_api's traits ask for one; models lock the words themselves.
@@ -43,6 +45,8 @@ mod guards;
 
 pub use barging::RawMutex;
 pub use fair::{RawFairMutex, Ticket};
+#[cfg(layby_model)]
+pub use relay::Relay;
 pub use tasks::{AcquireAsync, AcquireFairAsync, Acquiring, AcquiringFair};
 
 /// The crate whose types these are, in the version that they are of.

@@ -67,6 +67,7 @@ impl<H: Home> Purpose for Acquiring<'_, H> {
 impl<H: Home> Purpose for AcquiringFair<'_, H> {
     type Output = Ticket;
 
+    #[inline(always)]
     fn attempt(&mut self, _: Moment, last: Option<Key>) -> Option<Ticket> {
         self.0.queue.attempt(1, last).map(Ticket)
     }

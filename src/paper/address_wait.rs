@@ -32,9 +32,10 @@
 //! - **C2.** An element is alive until its gate is open, or its push undone: its owner leaves its frame no sooner.
 //! - **C3.** Opening the gate is the poker's last access: what it needs to unpark the owner it has read before.
 //! - **C4.** Who leaves without undoing its push has poked its successor.
-//! - **C5.** Only the owner pushes an element, and nobody puts one back. So a head that is `e` has always been `e` since its
-//!   push, on the same suffix, and the undo has no ABA problem. (The wait table's pickers put elements back, so the table
-//!   has no undo: see DESIGN.md, "One way off a chain".)
+//! - **C5.** Only the owner pushes an element, and nobody puts back one that has left the chain: an undo makes the head again
+//!   what was below it all the time. So a head that is `e` says that `e` has not left the chain since its push and is on the
+//!   same suffix, whoever came on top and went again; the undo has no ABA problem. (The wait table's pickers put elements
+//!   back, so the table has no undo: see DESIGN.md, "One way off a chain".)
 //!
 //! Nobody is forgotten: by C1 and C4 each element of a detached chain is poked by the thread above it, once that one has
 //! been, so it takes all of them to run. Nobody is poked twice, nor when it is gone: C1 and C2.
@@ -225,7 +226,7 @@ pub(super) unsafe fn address_wait_until<V>(key: u32, satisfied: impl Fn() -> Opt
         if let Some(v) = satisfied() {
             // We have mis-queued ourselves. We expect this to be rare.
             //
-            // Undo the push, if nobody has come since. Nobody else can put e there, and the suffix is what it was (C5).
+            // Undo the push, if nobody is on top of e: then e has not left the chain, and the suffix is what it was (C5).
             // Ordering: relaxed; of e nobody knows, and of prv those who knew.
             let undone = s.chain.compare_exchange(at_e, prv, Ordering::Relaxed, Ordering::Relaxed);
             let (Ok(k) | Err(k)) = undone;

@@ -1,7 +1,7 @@
 //! Listing 2: TWA-Semaphore, with a waiting array of update counters.
 
 use super::{RawSemaphore, tickets::Tickets};
-use crate::spin_policy;
+use crate::spin_policy::{self, Line};
 use crate::sync::{
     IN_A_MODEL,
     atomic::{AtomicU32, Ordering},
@@ -35,7 +35,7 @@ impl WaitBucket {
     /// Waits until the sequence is not `seen`.
     fn wait_for_change<B: Broadcast>(&self, seen: u32) {
         if !B::SLEEPS {
-            spin_policy::spin_forever_until(|| self.sequence() != seen);
+            spin_policy::spin_forever_until(Line::of(&self.update_sequence), || self.sequence() != seen);
             return;
         }
         // Counted before the last look at the sequence, which is the backend's: either it sees the change, or `change`
@@ -131,7 +131,7 @@ impl<const THRESHOLD: u32, B: Broadcast> RawSemaphore for TwaArraySemaphore<THRE
             }
             if dx + Self::NEAR > 0 {
                 // Near: global spinning on Grant.
-                spin_policy::spin_forever_until(|| self.tickets.surplus(tx) > 0);
+                spin_policy::spin_forever_until(self.tickets.line(), || self.tickets.surplus(tx) > 0);
                 return;
             }
             // Far: by proxy, on the bucket.

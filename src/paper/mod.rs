@@ -25,7 +25,7 @@
 //! | in the paper | here | differs |
 //! |---|---|---|
 //! | SemaTake, SemaPost | [`TicketSemaphore`] | |
-//! | Pause | `sys/spinners.rs`, `spin_forever_until` | yields when the process has at least as many spinners as CPUs: the thread that they wait for may have none |
+//! | Pause | `sys/spinners.rs`, `spin_forever_until` | yields when the process has at least as many spinners as CPUs: the thread that they wait for may have none; after a microsecond or so, MONITOR and MWAIT's relatives, as the text has them (`sys/polite_wait.rs`) |
 //!
 //! **Listing 2**, `array.rs`
 //!
@@ -69,7 +69,7 @@
 //! | IndexToBucket | `wait_table/table.rs`, `WaitTable::slot` | 4096 slots, page-aligned, in the global table; tables of one's own have as many as they like |
 //! | TWAHash | `wait_table/key.rs`, `Key::hash` | over the mixed address: semaphores at the same place of their pages would share a slot for each ticket |
 //! | Mix32A | `wait_table/key.rs`, `mix32a` | |
-//! | Lookup | `wait_table/key.rs`, `mix_address` | with the thread-local cache of one address in the loop form and `arm`: `wait_table/local.rs`, `Lookup` |
+//! | Lookup | `wait_table/key.rs`, `mix_address` | with the thread-local cache of one address in the loop form and `arm`: `wait_table/local.rs`, `Lookup`; an empty one is `None`, so address 0 needs no other name |
 //! | SemaTake | [`Semaphore::take`](crate::sema::Semaphore::take) | spins near its turn and yields far from it before it sleeps |
 //! | SemaPost | [`Semaphore::post`](crate::sema::Semaphore::post) | also looks for tickets that were given up, and makes a waiter ready that will soon be granted |
 //! | SemaPostConservative | [`Semaphore::post_conservatively`](crate::sema::Semaphore::post_conservatively) | without adding LongTermThreshold: no waiter of this listing is near, and the paper's would wake another ticket than the one it grants |

@@ -33,7 +33,7 @@ impl RawSemaphore for TicketSemaphore {
         if self.tickets.surplus(tx) > 0 {
             return;
         }
-        spin_policy::spin_forever_until(|| self.tickets.surplus(tx) > 0);
+        spin_policy::spin_forever_until(self.tickets.line(), || self.tickets.surplus(tx) > 0);
     }
 
     fn post(&self) {

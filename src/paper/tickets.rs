@@ -1,5 +1,6 @@
 //! The two words that all listings share, compared by magnitude, as in the paper.
 
+use crate::spin_policy::Line;
 use crate::sync::{atomic::Ordering, fence_before_peek_seqcst};
 use crate::ticket_queue::{AtomicWord, Distance, NARROW, Word, check_room, distance, word_of};
 use core::fmt;
@@ -26,6 +27,11 @@ impl Tickets {
     /// `dx`: how far Grant is ahead of ticket `tx`. If it is positive, the ticket is granted.
     pub(super) fn surplus(&self, tx: Word) -> Distance {
         distance(tx, self.grant.load(Ordering::SeqCst))
+    }
+
+    /// What those who spin until [`surplus`](Self::surplus) is enough wait for.
+    pub(super) fn line(&self) -> Line<'_> {
+        Line::of(&self.grant)
     }
 
     /// `Grant.fetch_add(1)`; returns the ticket that it grants.

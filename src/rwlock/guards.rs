@@ -154,6 +154,9 @@ pub trait ReadAgain {
     /// });
     /// assert_eq!(routes.read().len(), 2);
     /// ```
+    ///
+    /// # Panics
+    /// On 32 bits, if a billion guards have been forgotten.
     #[must_use = "it is unlocked when its guard is dropped"]
     fn read_again(guard: &Self) -> Self;
 }

@@ -156,6 +156,9 @@ impl<H: Home> RawRwLock<H> {
 
     /// Locks for reading once more, out of turn. Never waits.
     ///
+    /// # Panics
+    /// On 32 bits, if a billion have been forgotten.
+    ///
     /// # Safety
     /// The caller reads already: there is a lock for reading that is not released before this returns.
     #[inline]

@@ -5,7 +5,7 @@
 //! | a permit for as long as a scope lasts | [`acquire`](Semaphore::acquire) and its [forms](Semaphore#method.acquire): `try_`, `_many`, `_owned`, `_timeout`, `_deadline` | by dropping the [`Permit`] |
 //! | the same in a task | [`acquire_async`](Semaphore::acquire_async) and its forms: `_many`, `_owned` | likewise |
 //! | permits that one thread takes and another posts: signals, tokens | [`take`](Semaphore::take), likewise | [`post`](Semaphore::post), [`post_many`](Semaphore::post_many) |
-//! | the same, until it is closed: a shutdown that tells all who wait | [`Pool`] | by dropping the [`Permit`] |
+//! | permits for a scope, until it is closed: a shutdown that tells all who wait | [`Pool`] | by dropping the [`Permit`] |
 //! | a bucket that does not overflow | [`take`](Semaphore::take) | [`post_up_to`](Semaphore::post_up_to) |
 //! | a limit that changes | [`reduce`](Semaphore::reduce) | [`post_many`](Semaphore::post_many) |
 //! | all that is there | [`drain`](Semaphore::drain) | |

@@ -54,7 +54,8 @@ impl<'a, H: Home> Permit<'a, H> {
         self.permits
     }
 
-    /// The semaphore that they are of.
+    /// The semaphore that they are of. Of a [`Pool`](super::Pool) it is the one inside: what is put there or taken from it by other
+    /// means than the pool's makes its count wrong.
     #[must_use]
     pub fn semaphore(&self) -> &'a Semaphore<H> {
         self.semaphore

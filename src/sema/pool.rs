@@ -2,14 +2,29 @@
 //!
 //! # How it closes
 //!
-//! `close` marks the pool and then posts more permits than the pool has: so everybody in line is admitted, in order, by the ticket
-//! queue's own protocol, threads and tasks, with or without a limit. Whoever is admitted looks at the mark, and if the pool is
-//! closed puts the permits back and says so. Nothing else is needed: no waiter has a second thing to wait for.
+//! `close` marks the pool and then posts as many permits as the pool has, or more: so everybody in line is admitted, in order, by
+//! the ticket queue's own protocol, threads and tasks, with or without a limit. Whoever is admitted looks at the mark, and if the
+//! pool is closed puts the permits back and says so. Nothing else is needed: no waiter has a second thing to wait for.
 //!
 //! - **C1.** Who is admitted by one of those permits sees the mark: it was set before the post that granted them.
 //! - **C2.** Permits are conserved: those of the pool and those of `close` are there, or held, or about to be put back. So
 //!   all are back when there are as many as both together, and that is what `shutdown` takes.
 //! - **C3.** Even if all who stand in line want more than `close` has posted, they are served: each puts back what it gets.
+//!
+//! # Behind a shutdown
+//!
+//! A shutdown stands in line for all permits, and who stands behind it is admitted when they are back. Wrong, if that one has a
+//! permit itself:
+//!
+//! ```text
+//! has a permit, wants another          shuts down
+//! closed? no
+//!                                      close; draw all tickets; wait for the permit
+//! draw a ticket, wait                  (forever, both)
+//! ```
+//!
+//! - **C4.** Who draws its tickets behind those of a shutdown sees the mark then: it was set before they were drawn. So who
+//!   would have to wait looks at the mark once more, and if the pool is closed gives its tickets up.
 
 use super::{Permit, Semaphore};
 use crate::error::{Closed, Stopped, WaitError};
@@ -17,15 +32,16 @@ use crate::sync::{
     atomic::{AtomicU32, Ordering},
     const_outside_models,
 };
-use crate::ticket_queue::{MAX_PERMITS, NARROW, word_of};
+use crate::ticket_queue::{NARROW, word_of};
 use crate::wait_table::{AtHome, Global, Home, Key, Limit, Moment, Purpose, Waiting};
-use core::{fmt, future::Future, panic::Location};
+use core::{fmt, future::Future, mem, panic::Location};
 
 const OPEN: u32 = 0;
 const CLOSED: u32 = 1;
 
-/// What `close` posts: more than a pool has.
-const SURPLUS: u64 = MAX_PERMITS / 2;
+/// What `close` posts, unless the pool has more: enough for many who wait, and so little that many can shut it down at a time.
+/// Arbitrary.
+const SURPLUS: u64 = if NARROW { 1 << 16 } else { 1 << 44 };
 
 /// A fixed number of permits, first come first served, that can be closed: then everybody who waits is told, threads and
 /// tasks, and so is everybody who comes.
@@ -41,7 +57,7 @@ const SURPLUS: u64 = MAX_PERMITS / 2;
 ///     let waiter = s.spawn(|| workers.acquire().map(drop));
 ///     workers.close();
 ///     assert_eq!(waiter.join().unwrap(), Err(Closed), "it is told at once");
-///     assert_eq!(workers.try_acquire().unwrap_err(), Closed.into());
+///     assert_eq!(workers.try_acquire().unwrap_err(), Closed);
 ///     drop(busy);
 ///     workers.shutdown(); // all permits are back
 ///     Ok::<(), Closed>(())
@@ -97,17 +113,17 @@ impl<H: Home> Pool<H> {
     /// If the pool does not have that many: it would wait forever.
     #[track_caller]
     pub fn acquire_many(&self, n: u32) -> Result<Permit<'_, H>, Closed> {
-        self.check(n)?;
-        self.admit(self.semaphore.acquire_many(n.into()))
+        // Without a limit nothing else ends it.
+        self.acquire_many_within(n, Limit::NONE).map_err(|_| Closed)
     }
 
     /// Takes a permit if there is one that nobody is waiting for.
     ///
     /// # Errors
-    /// [`Closed`](WaitError::Closed), or [`TimedOut`](WaitError::TimedOut) if there is none.
-    pub fn try_acquire(&self) -> Result<Permit<'_, H>, WaitError> {
+    /// If the pool is closed.
+    pub fn try_acquire(&self) -> Result<Option<Permit<'_, H>>, Closed> {
         self.check(1)?;
-        Ok(self.admit(self.semaphore.try_acquire().ok_or(Stopped::TimedOut)?)?)
+        self.semaphore.try_acquire().map(|permit| self.admit(permit)).transpose()
     }
 
     /// Like [`acquire`](Self::acquire), but gives up when `limit` is reached: a deadline, a timeout, a
@@ -129,7 +145,12 @@ impl<H: Home> Pool<H> {
     #[track_caller]
     pub fn acquire_many_within<'a>(&self, n: u32, limit: impl Into<Limit<'a>>) -> Result<Permit<'_, H>, WaitError> {
         self.check(n)?;
-        Ok(self.admit(self.semaphore.acquire_many_within(n.into(), limit)?)?)
+        if !self.semaphore.try_take_many(n.into()) {
+            // C4
+            let check = || Ok::<_, WaitError>(self.check(n)?);
+            self.semaphore.queue.take_checked(word_of(n.into()), &limit.into(), check)?;
+        }
+        Ok(self.admit(Permit::new(&self.semaphore, n.into()))?)
     }
 
     /// Takes a permit from a task: [`acquire`](Self::acquire) as a future. It may be dropped at any time: see
@@ -155,7 +176,7 @@ impl<H: Home> Pool<H> {
         // Ordering: relaxed; the post releases it to those whom it admits (C1).
         let is_first = self.state.swap(CLOSED, Ordering::Relaxed) == OPEN;
         if is_first {
-            self.semaphore.put_back(SURPLUS);
+            self.semaphore.put_back(self.surplus());
         }
         is_first
     }
@@ -168,6 +189,9 @@ impl<H: Home> Pool<H> {
 
     /// Closes the pool, unless it is closed, and waits until all of its permits are back. One that was [forgotten](Permit::forget)
     /// never is.
+    ///
+    /// # Panics
+    /// If a hundred thousand do so at a time; on targets without 64-bit atomics a thousand, or a dozen if there are 2^24 permits.
     pub fn shutdown(&self) {
         let ended = self.shutdown_within(Limit::NONE);
         debug_assert_eq!(ended, Ok(()), "a wait without a limit ends when all are back");
@@ -212,7 +236,11 @@ impl<H: Home> Pool<H> {
 
     /// All that there are when it is closed (C2).
     fn all(&self) -> u64 {
-        SURPLUS + u64::from(self.size)
+        self.surplus() + u64::from(self.size)
+    }
+
+    fn surplus(&self) -> u64 {
+        SURPLUS.max(self.size.into())
     }
 
     #[track_caller]
@@ -250,16 +278,25 @@ impl<'a, H: Home> Purpose for AcquiringFromPool<'a, H> {
             return Some(Err(Closed));
         }
         let n = u64::from(self.n);
-        let is_admitted = n == 0 || self.pool.semaphore.queue.attempt(word_of(n), last).is_some();
-        is_admitted.then(|| self.pool.admit(Permit::new(&self.pool.semaphore, n)))
+        if n == 0 || self.pool.semaphore.queue.attempt(word_of(n), last).is_some() {
+            return Some(self.pool.admit(Permit::new(&self.pool.semaphore, n)));
+        }
+        // C4
+        let last = last.filter(|_| self.pool.is_closed())?;
+        self.abandon(last);
+        Some(Err(Closed))
     }
 
     fn key(&mut self, _: Key, last: Option<Key>) -> Key {
         self.pool.semaphore.queue.key_of_task(word_of(self.n.into()), last)
     }
 
+    /// Once: a waker that this calls may unwind, and then it is polled or dropped again.
     fn abandon(&mut self, last: Key) {
-        self.pool.semaphore.queue.abandon(word_of(self.n.into()), last);
+        let n = mem::take(&mut self.n);
+        if n != 0 {
+            self.pool.semaphore.queue.abandon(word_of(n.into()), last);
+        }
     }
 }
 

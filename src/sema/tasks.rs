@@ -7,7 +7,7 @@
 //! | a guard that owns an `Arc` | `acquire_owned_async` | `acquire_many_owned_async` |
 
 use super::{OwnedPermit, Permit, Semaphore};
-use crate::ticket_queue::word_of;
+use crate::ticket_queue::{Word, word_of};
 use crate::wait_table::{AtHome, Global, Home, Key, Moment, Purpose, Waiting};
 use core::fmt;
 use std::sync::Arc;
@@ -136,18 +136,26 @@ impl<'a, H: Home> Permits<'a, H> {
         Self { semaphore, n }
     }
 
-    /// Whether it has them now. To have none it need not wait.
-    #[inline]
-    fn attempt(&self, last: Option<Key>) -> bool {
-        self.n == 0 || self.semaphore.queue.attempt(word_of(self.n), last).is_some()
+    /// As the queue counts them: they were few enough when this was made.
+    #[inline(always)]
+    #[allow(clippy::unnecessary_cast, reason = "a word is 32 bits wide on some targets")]
+    fn words(&self) -> Word {
+        self.n as Word
     }
 
+    /// Whether it has them now. To have none it need not wait.
+    #[inline(always)]
+    fn attempt(&self, last: Option<Key>) -> bool {
+        self.n == 0 || self.semaphore.queue.attempt(self.words(), last).is_some()
+    }
+
+    #[inline]
     fn key(&self, last: Option<Key>) -> Key {
-        self.semaphore.queue.key_of_task(word_of(self.n), last)
+        self.semaphore.queue.key_of_task(self.words(), last)
     }
 
     fn abandon(&self, last: Key) {
-        self.semaphore.queue.abandon(word_of(self.n), last);
+        self.semaphore.queue.abandon(self.words(), last);
     }
 
     fn give_back(&self) {
@@ -178,11 +186,12 @@ impl<H: Home> AcquiringOwned<H> {
 impl<H: Home> Purpose for Taking<'_, H> {
     type Output = ();
 
-    #[inline]
+    #[inline(always)]
     fn attempt(&mut self, _: Moment, last: Option<Key>) -> Option<()> {
         self.0.attempt(last).then_some(())
     }
 
+    #[inline]
     fn key(&mut self, _: Key, last: Option<Key>) -> Key {
         self.0.key(last)
     }
@@ -199,11 +208,12 @@ impl<H: Home> Purpose for Taking<'_, H> {
 impl<'a, H: Home> Purpose for Acquiring<'a, H> {
     type Output = Permit<'a, H>;
 
-    #[inline]
+    #[inline(always)]
     fn attempt(&mut self, _: Moment, last: Option<Key>) -> Option<Permit<'a, H>> {
         self.0.attempt(last).then(|| Permit::new(self.0.semaphore, self.0.n))
     }
 
+    #[inline]
     fn key(&mut self, _: Key, last: Option<Key>) -> Key {
         self.0.key(last)
     }
@@ -216,12 +226,13 @@ impl<'a, H: Home> Purpose for Acquiring<'a, H> {
 impl<H: Home> Purpose for AcquiringOwned<H> {
     type Output = OwnedPermit<H>;
 
-    #[inline]
+    #[inline(always)]
     fn attempt(&mut self, _: Moment, last: Option<Key>) -> Option<OwnedPermit<H>> {
         let has_them = self.permits().attempt(last);
         self.semaphore.take_if(|_| has_them).map(|semaphore| OwnedPermit::new(semaphore, self.n))
     }
 
+    #[inline]
     fn key(&mut self, _: Key, last: Option<Key>) -> Key {
         self.permits().key(last)
     }

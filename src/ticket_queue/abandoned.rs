@@ -126,12 +126,28 @@
 //!
 //! So one that ends later was left by another queue. Whoever draws tickets takes such markers out before, those that start with
 //! one of the tickets and the one that ends with their last, and nobody settles them: a ticket that is drawn has no marker but its
-//! own. A marker is joined, passed over or counted only by who looks for tickets that are drawn.
+//! own. A marker is joined, passed over or counted only by who looks for tickets that are drawn. A post does not look for these alone:
+//! what it grants may be drawn by nobody yet, and it begins one ticket before its own (C0, P2). So it asks of each marker that it finds
+//! whether it ends with a ticket that is drawn. Wrong, if it did not:
+//!
+//! ```text
+//! queue                                    another queue, later, at the same address
+//! 2 is abandoned, 3 waits: a marker for 2
+//! the future of 3 is forgotten; gone
+//!                                          0 is locked; 1 waits, is granted, and dropped
+//!                                          S1: grant = 3, and a marker for 2: grant = 4
+//!                                          2 is drawn, and granted; 3 is drawn, and granted: two inside
+//! ```
 //!
 //! There may be one before the first ticket that a queue draws at its address, if it has been moved there with tickets drawn. If it
 //! is granted as a whole, so are those tickets, and not by this queue's posts: what they grant of a marker is its first ticket (C1),
 //! or else they take it out themselves (P2). So who has a ticket behind a marker (W, S2, S3) leaves it alone if more is granted, and
 //! the line stays as it was moved: stuck.
+//!
+//! A post has no such way out. A marker of tickets that are drawn, and starts one ticket before its own, may be one of its queue, which
+//! a conservative post has granted, or one that was there before: then it is settled, and a permit made. That takes a semaphore that was
+//! moved there with all of its permits out. A lock cannot be: it is moved when nobody has it, so that its next ticket is granted, and
+//! what its posts find of drawn tickets has been drawn there.
 //!
 //! The alert stays raised, for it may be another table's; that costs time. As long as no task has drawn a ticket, nobody looks.
 //!
@@ -143,7 +159,7 @@ use super::{
     granted::{Granted, holders_of},
     marker_banks::FEW_MARKERS,
     markers::{self, Found, Span},
-    wake::wake_holders,
+    wake::{wake_holder, wake_holders},
     word::{Word, before, key_of},
 };
 use crate::sync::{atomic::Ordering, fence_before_peek_seqcst, unchecked_atomic::AtomicBool, world_static};
@@ -188,25 +204,35 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
 
     /// The rest of a post that has granted the `n` tickets from `first` on, when somebody may hold them: P2, and S1 for what
     /// it takes out.
-    #[cold]
+    #[inline(always)]
     pub(super) fn after_grant(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) {
         let passed_over = self.wake_and_take_out(first, n, due);
-        self.grant_more(passed_over, due);
+        if passed_over != 0 {
+            self.grant_more(passed_over, due);
+        }
     }
 
     /// C0 of a post that will grant `ticket`: its permit must not go past a marker that the last one went to.
     #[cold]
     pub(super) fn before_grant(&self, ticket: Word, due: &mut Wakes<H::Backend>) {
         fence_before_peek_seqcst();
-        if let Some(span) = self.take_starting_with(ticket.wrapping_sub(1)) {
+        let before = find_starting_with::<H>(self.counts, ticket.wrapping_sub(1));
+        if let Some(span) = before.filter(|marker| self.is_own(marker)).and_then(take_out::<H>) {
             self.settle_noting(span, due);
         }
     }
 
     /// W: if the marker right before these tickets is granted, its permits go on, first of all to them. Returns whether there
     /// was one.
+    #[inline]
     pub(super) fn pass_over_before(&self, tickets: Span) -> bool {
         fence_before_peek_seqcst();
+        // Most often there are no markers at all.
+        table_of::<H>().alerts() != 0 && self.pass_marker_over_before(tickets)
+    }
+
+    #[cold]
+    fn pass_marker_over_before(&self, tickets: Span) -> bool {
         let before = self.find_ending_with(tickets.before());
         let granted = before.filter(|marker| self.counts.is_granted(marker.span.first));
         let Some(span) = granted.and_then(take_out::<H>) else {
@@ -217,6 +243,7 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
     }
 
     /// P1 and P2, and again for as many tickets as this passes over.
+    #[cold]
     fn grant_more(&self, mut n: Word, due: &mut Wakes<H::Backend>) {
         while n != 0 {
             // Ordering: as in `TicketQueue::post`.
@@ -226,18 +253,32 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
     }
 
     /// P2 for the `n` tickets from `first` on; returns how many more are to be granted.
+    #[inline(always)]
     fn wake_and_take_out(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) -> Word {
         fence_before_peek_seqcst();
-        // Ordering: SeqCst. Who has drawn a ticket by now is looked for; who draws one later sees that it is granted (T1).
-        let granted = Granted::<ALL>::of(first, n, self.counts.ticket.load(Ordering::SeqCst));
-        wake_holders::<H, ALL>(self.counts, granted, due);
-        if table_of::<H>().alerts() == 0 {
-            return 0;
+        if n != 1 {
+            return self.wake_and_take_out_several(first, n, due);
         }
+        wake_holder::<H, ALL>(self.counts, first, due);
+        if table_of::<H>().alerts() == 0 { 0 } else { self.take_out(Granted::one(first)) }
+    }
+
+    #[inline(never)]
+    fn wake_and_take_out_several(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) -> Word {
+        // Ordering: SeqCst. Who has drawn a ticket by now is looked for; who draws one later sees that it is granted (T1).
+        let granted = Granted::of(first, n, self.counts.ticket.load(Ordering::SeqCst));
+        wake_holders::<H, ALL>(self.counts, granted, due);
+        if table_of::<H>().alerts() == 0 { 0 } else { self.take_out(granted) }
+    }
+
+    /// Takes out the markers that begin with one of these tickets, or right before; returns how many tickets they cover.
+    #[cold]
+    fn take_out(&self, granted: Granted<ALL>) -> Word {
         let stretches = granted.stretches();
         let stretches = stretches.map(|(first, n)| (first.wrapping_sub(1), n + 1));
         let markers = stretches.flat_map(|(first, n)| markers::starting_among(self.address(), first, n));
-        markers.filter_map(take_out::<H>).fold(0, |sum, span| sum.wrapping_add(span.len()))
+        let own = markers.filter(|marker| self.is_own(marker));
+        own.filter_map(take_out::<H>).fold(0, |sum, span| sum.wrapping_add(span.len()))
     }
 
     /// S1 to S7; what S1 says is left to the caller: returns how many more tickets are to be granted.
@@ -299,11 +340,16 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         let starting = markers::starting_among(self.address(), tickets.first, tickets.len());
         let ending = markers::ending_with(self.address(), tickets.last);
         for marker in starting.chain(ending) {
-            // Ordering: relaxed; who has seen the marker sees that its tickets were drawn, if they were.
-            if !before(marker.span.last, self.counts.ticket.load(Ordering::Relaxed)) {
+            if !self.is_own(&marker) {
                 marker.take_out();
             }
         }
+    }
+
+    /// L5: whether a marker that has been seen may be this queue's.
+    fn is_own(&self, marker: &Found) -> bool {
+        // Ordering: relaxed; who has seen the marker sees that its tickets were drawn, if they were.
+        before(marker.span.last, self.counts.ticket.load(Ordering::Relaxed))
     }
 
     fn publish(&self, span: Span) {
@@ -343,6 +389,7 @@ world_static! {
 }
 
 /// Before a task draws a ticket, which may be forgotten.
+#[inline]
 pub(super) fn note_task() {
     if !tasks_have_drawn().load(Ordering::Relaxed) {
         tasks_have_drawn().store(true, Ordering::Relaxed);
@@ -361,7 +408,7 @@ pub(super) fn markers_may_be_left() -> bool {
 #[cold]
 pub(super) fn after_conservative_grant<H: Home>(queue: *const Counts, ticket: Word, due: &mut Wakes<H::Backend>) {
     fence_before_peek_seqcst();
-    wake_holders::<H, 0>(queue, Granted::one(ticket), due);
+    wake_holder::<H, 0>(queue, ticket, due);
     if let Some(marker) = find_starting_with::<H>(queue, ticket) {
         let behind = key_of(queue, marker.span.behind());
         table_of::<H>().wake_threads(behind);

@@ -40,6 +40,7 @@ pub(super) struct Granted<const ALL: Word> {
 
 impl<const ALL: Word> Granted<ALL> {
     /// The `n` tickets from `first` on. `ticket` has been loaded after they were granted.
+    #[inline]
     pub(super) fn of(first: Word, n: Word, ticket: Word) -> Self {
         let line = Word::try_from(distance(first, ticket)).unwrap_or(0);
         let width = if ALL == 0 || NARROW { line } else { line % ALL + 1 };
@@ -51,6 +52,7 @@ impl<const ALL: Word> Granted<ALL> {
         Self { first: ticket, n: 1, drawn: 1, width: 1 }
     }
 
+    #[inline]
     pub(super) fn last(self) -> Word {
         self.first.wrapping_add(self.n - 1)
     }

@@ -5,11 +5,33 @@
 //! says whose the tickets are. But while the child has one thread it is plain:
 //!
 //! - **F1.** In a take, all tickets between `grant` and its own are the parent's.
-//! - **F2.** In a post, all tickets between the one that it has granted and `ticket` are the parent's; unless the post is made by
+//! - **F2.** In a post, all tickets between the one that it grants and `ticket` are the parent's; unless the post is made by
 //!   a signal handler that has interrupted a take, whose tickets are the last.
 //!
-//! So they are abandoned tickets, and the thread has them in hand: it [settles](super::abandoned) them. Only on the slow paths:
-//! a take that is granted at once has none before it, and a post that finds nobody in line has none to grant to.
+//! So they are abandoned tickets, and the thread has them in hand: a take [settles](super::abandoned) them, and a post gives them back, as if
+//! they had not been drawn. Only on the slow paths: a take that is granted at once has none before it, and a post that finds nobody in
+//! line has none to grant to.
+//!
+//! A post may be interrupted by a handler that posts. Wrong is to pass over the tickets that one has seen before, as the take does:
+//!
+//! ```text
+//! post                                handler
+//! 1 is granted; 1 to 3 are the parent's
+//!                                     2 is granted; 2 and 3 are passed over: two permits more
+//! 1 to 3 are passed over: three permits more
+//! ```
+//!
+//! - **F3.** A post gives tickets back by one compare-and-swap of `ticket`, from what it has seen; if that is not so any more, it looks again.
+//!   A handler that came between has given back those that it granted, and all behind them.
+//!
+//! A conservative post settles them before it grants. Wrong is to ask when it has:
+//!
+//! ```text
+//! post                                another thread of the child
+//! grant += 1
+//!                                     takes the permit, frees the queue, ends
+//! one thread? yes: touches the queue
+//! ```
 //!
 //! A take says that it waits before it settles, so that F2 fails only for a handler that comes between the drawing of a
 //! ticket and that. There the interrupted take is not in the table yet; so a post settles only if the last ticket's place in the
@@ -20,12 +42,14 @@
 //!
 //! - what a conservative post or an unlock grants to a thread of the parent that was awake when it forked, as it is for half a
 //!   millisecond after it came;
-//! - all of them, once a task of the child has drawn a ticket of any queue; a task that draws the first one settles those of
-//!   its queue;
+//! - all of them, once a task of the child has drawn a ticket of any queue, or somebody has drawn one for nobody (`Semaphore::reduce`), for
+//!   such tickets are held while nobody is inside a call; who draws the first one settles those of its queue. What was to be
+//!   reduced in the parent when it forked is taken for a waiter;
+//! - those of a take of many that has been granted in part: it keeps that part, and the child has so many permits fewer;
 //! - all of them, once the child has waited in the same table, which with one thread it can only do until a deadline, or
 //!   has started a second thread before it used the queue.
 
-#![allow(unsafe_code)]
+#![forbid(unsafe_code)]
 
 use super::{
     abandoned::Abandoned,
@@ -37,14 +61,17 @@ use crate::sync::{
     atomic::Ordering,
     unchecked_atomic::{AtomicBool, AtomicU32},
 };
-use crate::sys::{fork::generation, only_thread::is_only_thread_of_child};
-use crate::wait_table::{Home, Wakes, table_of};
+use crate::sys::{
+    fork::generation,
+    only_thread::{is_only_thread_of_child, may_be_only_thread_of_child},
+};
+use crate::wait_table::{Home, table_of};
 
 /// Whether the only thread of a child is in a take that waits.
 static WAITS: AtomicBool = AtomicBool::new(false);
 
-/// The last child in which a task has drawn a ticket while it had one thread. The first process, 0, is nobody's child.
-static TASKS: AtomicU32 = AtomicU32::new(0);
+/// The last child in which a task has drawn a ticket, or somebody one for nobody, while it had one thread. The first process, 0, is nobody's child.
+static UNATTENDED: AtomicU32 = AtomicU32::new(0);
 
 /// A take of the only thread of a child.
 pub(super) struct Waiting(());
@@ -57,7 +84,7 @@ impl Drop for Waiting {
 
 /// F1, for a take that is about to wait with `tickets`. What it returns is to be kept until the wait is over.
 pub(super) fn settle_before_take<H: Home, const ALL: Word>(counts: &Counts, tickets: Span) -> Option<Waiting> {
-    if !is_only_thread_of_child() || has_tasks() {
+    if !is_only_thread_of_child() || has_unattended_tickets() {
         return None;
     }
     WAITS.store(true, Ordering::Relaxed);
@@ -68,13 +95,14 @@ pub(super) fn settle_before_take<H: Home, const ALL: Word>(counts: &Counts, tick
     Some(Waiting(()))
 }
 
-/// As above, for a task that is about to draw a ticket: all tickets in line are the parent's. From then on there are those of
-/// tasks among them, which are held while nobody is inside a call: F1 and F2 are not true any more.
-pub(super) fn settle_before_task<H: Home, const ALL: Word>(counts: &Counts) {
-    if !is_only_thread_of_child() || has_tasks() {
+/// As above, before a ticket is drawn that is held while nobody is inside a call, by a task or by nobody: all tickets in line are the
+/// parent's. From then on there are such tickets among them, and F1 and F2 are not true any more.
+#[inline]
+pub(super) fn settle_before_unattended_draw<H: Home, const ALL: Word>(counts: &Counts) {
+    if !is_only_thread_of_child() || has_unattended_tickets() {
         return;
     }
-    TASKS.store(generation(), Ordering::Relaxed);
+    UNATTENDED.store(generation(), Ordering::Relaxed);
     // Ordering: relaxed; there is no other thread.
     let (first, behind) = (counts.granted(), counts.ticket.load(Ordering::Relaxed));
     if before(first, behind) && !WAITS.load(Ordering::Relaxed) {
@@ -82,28 +110,45 @@ pub(super) fn settle_before_task<H: Home, const ALL: Word>(counts: &Counts) {
     }
 }
 
-/// Whether a task of this process has drawn a ticket, since before it had a second thread.
-fn has_tasks() -> bool {
-    TASKS.load(Ordering::Relaxed) == generation()
+/// Whether such a ticket has been drawn in this process, since before it had a second thread.
+fn has_unattended_tickets() -> bool {
+    UNATTENDED.load(Ordering::Relaxed) == generation()
 }
 
-/// F2, for a conservative post that has granted `ticket`, whose queue may be gone: but not if there is no other thread.
-pub(super) fn settle_after_conservative_post<H: Home>(queue: *const Counts, ticket: Word, due: &mut Wakes<H::Backend>) {
-    if is_only_thread_of_child() {
-        // SAFETY: it was there when the ticket was granted, a moment ago, and nobody has run since who could have freed it.
-        settle_after_post::<H, 0>(unsafe { &*queue }, ticket, due);
+/// F2, for a conservative post, before it grants.
+#[inline]
+pub(super) fn settle_before_conservative_post<H: Home>(counts: &Counts) {
+    if may_be_only_thread_of_child() {
+        give_parents_back::<H>(counts, || counts.granted());
     }
 }
 
 /// F2, for a post that has granted the tickets from `first` on.
-pub(super) fn settle_after_post<H: Home, const ALL: Word>(counts: &Counts, first: Word, due: &mut Wakes<H::Backend>) {
-    if !is_only_thread_of_child() || has_tasks() || WAITS.load(Ordering::Relaxed) {
-        return;
+#[inline]
+pub(super) fn settle_after_post<H: Home>(counts: &Counts, first: Word) {
+    if may_be_only_thread_of_child() {
+        give_parents_back::<H>(counts, || first);
     }
-    // Ordering: relaxed, here and above; there is no other thread.
-    let behind = counts.ticket.load(Ordering::Relaxed);
-    let last = behind.wrapping_sub(1);
-    if before(first, behind) && table_of::<H>().shows_parents_waiter(key_of(counts, last)) {
-        Abandoned::<H, ALL>::of(counts).settle_noting(Span { first, last }, due);
+}
+
+/// F3, for the tickets from `first` on.
+#[cold]
+fn give_parents_back<H: Home>(counts: &Counts, first: impl Fn() -> Word) {
+    loop {
+        // Ordering: relaxed, here and above; if it matters there is no other thread.
+        let (first, behind) = (first(), counts.ticket.load(Ordering::Relaxed));
+        if !before(first, behind)
+            || !is_only_thread_of_child()
+            || has_unattended_tickets()
+            || WAITS.load(Ordering::Relaxed)
+        {
+            return;
+        }
+        let last = behind.wrapping_sub(1);
+        let are_parents = table_of::<H>().shows_parents_waiter(key_of(counts, last));
+        // Ordering: SeqCst; as every change of `ticket`.
+        if !are_parents || counts.ticket.compare_exchange(behind, first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            return;
+        }
     }
 }

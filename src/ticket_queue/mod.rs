@@ -54,7 +54,7 @@ use crate::wait_table::{Home, Limit, Peek, Wakes, table_of};
 use abandoned::{Abandoned, after_conservative_grant, markers_may_be_left};
 use core::marker::PhantomData;
 use counts::Counts;
-use inherited::{settle_after_conservative_post, settle_after_post};
+use inherited::{settle_after_post, settle_before_conservative_post, settle_before_unattended_draw};
 #[cfg(layby_model)]
 pub(crate) use marker_banks::{elsewhere, first_bank};
 use markers::Span;
@@ -110,12 +110,33 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
         Ok(tickets.first)
     }
 
+    /// Like [`take_within`](Self::take_within), but if it has to wait it asks `check` first, its tickets drawn: an error of that ends
+    /// it as well.
+    #[track_caller]
+    pub(crate) fn take_checked<E: From<Stopped>>(
+        &self,
+        n: Word,
+        limit: &Limit<'_>,
+        check: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let tickets = self.draw(n);
+        if self.counts.is_granted(tickets.last) {
+            return Ok(());
+        }
+        let ended = check().and_then(|()| Ok(self.wait(tickets, limit)?));
+        if ended.is_err() {
+            self.abandoned().settle(tickets);
+        }
+        ended
+    }
+
     /// Draws `n` tickets for nobody: what is granted to them is gone.
     ///
     /// # Panics
     /// Like [`take`](Self::take).
     #[track_caller]
     pub(crate) fn claim(&self, n: Word) {
+        settle_before_unattended_draw::<H, ALL>(&self.counts);
         self.draw(n);
     }
 
@@ -211,6 +232,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     #[track_caller]
     pub(crate) fn post_conservatively(&self) {
         let queue = &raw const self.counts;
+        settle_before_conservative_post::<H>(&self.counts);
         loop {
             if NARROW {
                 self.counts.check_room_to_grant(1);
@@ -238,7 +260,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
             let ticket = self.counts.granted();
             self.abandoned().before_grant(ticket, due);
             if self.grant_conservatively(ticket) {
-                return Self::after_conservative_grant(queue, ticket, due);
+                return after_conservative_grant::<H>(queue, ticket, due);
             }
         }
     }
@@ -257,6 +279,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     #[inline]
     pub(crate) fn hand_over(&self, held: Word) {
         let (queue, next) = (&raw const self.counts, held.wrapping_add(1));
+        settle_before_conservative_post::<H>(&self.counts);
         // Ordering: as in `post`. A store will do: only the thread that has the one permit changes `grant`, even when
         // abandoned tickets are passed over, and that is us. For the same reason no granted marker is before us.
         self.counts.grant.store(next.wrapping_add(1), Ordering::SeqCst);
@@ -272,23 +295,34 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
         fence_before_peek_seqcst();
         let waits = |ticket: Word| H::is_occupied(key_of(queue, ticket).hash(), Peek);
         let stages = spins::<H>() && waits(ticket.wrapping_add(STAGED));
-        if waits(ticket) | stages | table_of::<H>().is_alert() {
+        let table = table_of::<H>();
+        let may_wait = |ticket: Word| table.may_hold(key_of(queue, ticket));
+        // A queue that nobody waits in comes by every slot, and so by all strangers.
+        if waits(ticket) | stages | table.is_alert()
+            && (table.is_alert() || may_wait(ticket) || may_wait(ticket.wrapping_add(STAGED)))
+        {
             Self::wake_after_conservative_grant(queue, ticket);
         }
     }
 
     /// Takes one permit without drawing a ticket, from whoever is next in line; never waits. For who has a permit already, in a
     /// queue where a holder may take `ALL`: `crate::rwlock` argues why that is right.
+    ///
+    /// # Panics
+    /// If twice [`MAX_DISTANCE`] permits are missing: those who took them have forgotten them, and on 32 bits that can be done.
     #[cfg(feature = "rwlock")]
     #[inline]
+    #[track_caller]
     pub(crate) fn take_out_of_turn(&self) {
+        // All threads that pass this at once do not fill the rest.
+        assert!(self.counts.is_room_to_lower(), "layby: more guards than a lock can count have been forgotten");
         // Ordering: relaxed; the caller sees what there is to see, and what was released by others passes through.
         self.counts.grant.fetch_sub(1, Ordering::Relaxed);
     }
 
     #[cold]
     fn wake_after_conservative_grant(queue: *const Counts, ticket: Word) {
-        Self::after_conservative_grant(queue, ticket, &mut Wakes::default());
+        after_conservative_grant::<H>(queue, ticket, &mut Wakes::default());
     }
 
     #[cold]
@@ -297,15 +331,10 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     }
 
     /// The rest of a post of the `n` tickets from `first` on, if somebody may hold them.
+    #[inline(always)]
     fn after_grant(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) {
-        settle_after_post::<H, ALL>(&self.counts, first, due);
+        settle_after_post::<H>(&self.counts, first);
         self.abandoned().after_grant(first, n, due);
-    }
-
-    /// Like [`after_grant`](Self::after_grant), of a conservative post.
-    fn after_conservative_grant(queue: *const Counts, ticket: Word, due: &mut Wakes<H::Backend>) {
-        settle_after_conservative_post::<H>(queue, ticket, due);
-        after_conservative_grant::<H>(queue, ticket, due);
     }
 
     /// Grants `n` more tickets.
@@ -360,6 +389,11 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
         if n == 1 && !NARROW {
             return self.post();
         }
+        self.put_back_many(n);
+    }
+
+    #[inline(never)]
+    fn put_back_many(&self, n: Word) {
         let due = &mut Wakes::default();
         loop {
             let (first, room) = self.counts.room_to_grant(MAX_DISTANCE);

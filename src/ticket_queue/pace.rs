@@ -1,4 +1,4 @@
-//! Whether it pays to stay awake in a queue: how fast the queue moves.
+//! Whether it pays to stay awake in a queue: how fast the queue moves, and how long it is.
 //!
 //! A waiter that is awake when its turn comes saves a sleep and a wake-up; one that is made ready for it, four places before,
 //! pays for a wake-up more. Both pay in a queue whose holders hand over in microseconds. Where they take their time, because
@@ -14,6 +14,9 @@
 //! | a quick wait | one slow wait less; with the last of them all is forgotten |
 //! | a slow wait | one more; from three on it counts as slow: 64 waits, next time 128, up to 2,048 |
 //! | a wait, while it counts as slow | one wait less to go |
+//!
+//! In a long queue nobody is made ready either ([`super::waiting`]). Post does not always know how long its queue is, so those who
+//! come to wait note it here. It stays long until it is clearly shorter: a queue whose length is about the limit is one or the other.
 //!
 //! A queue has no room for this: it is kept in a table, by the queue's address. Queues that share an entry are taken for one, and
 //! what they do then is right, if not the fastest. In steady state an entry of a quick queue is only read.
@@ -39,6 +42,12 @@ const FIRST_PAUSE: u16 = 64;
 /// How often that is doubled. Arbitrary.
 const DOUBLINGS: u8 = 5;
 
+/// How many waiters for each CPU make a queue long. See docs/measurements.md, "Near and far".
+const LONG_PER_CPU: usize = 14;
+
+/// A long queue with fewer than this is long no more. Arbitrary.
+const SHORT_PER_CPU: usize = 12;
+
 /// Queues in use at the same time should have an entry each. A power of two; 4 KiB.
 const ENTRIES: usize = 1024;
 
@@ -61,6 +70,23 @@ impl Pace {
         self.get().is_slow()
     }
 
+    /// Whether those who wait in it may be made ready.
+    pub(super) fn is_quick_and_short(&self) -> bool {
+        let state = self.get();
+        !state.is_slow() && !state.is_long
+    }
+
+    /// Whether it counts as long, asked by one who begins to wait behind `ahead` others.
+    #[inline]
+    pub(super) fn is_long_for_a_waiter(&self, ahead: usize, cpus: usize) -> bool {
+        let state = self.get();
+        let after = state.with_line(ahead, cpus);
+        if after != state {
+            self.set(after);
+        }
+        after.is_long
+    }
+
     /// Whether it counts as slow, asked by one who begins to wait.
     #[inline]
     pub(super) fn is_slow_for_a_waiter(&self) -> bool {
@@ -75,8 +101,9 @@ impl Pace {
     #[inline]
     pub(super) fn note_quick_wait(&self) {
         let state = self.get();
-        if state != State::QUICK {
-            self.set(state.after_a_quick_wait());
+        let after = state.after_a_quick_wait();
+        if after != state {
+            self.set(after);
         }
     }
 
@@ -111,19 +138,25 @@ struct State {
     strikes: u8,
     /// How often in a row it has counted as slow.
     doublings: u8,
+    is_long: bool,
 }
 
+/// Beside the number of doublings.
+const IS_LONG: u8 = 1 << 7;
+
 impl State {
-    const QUICK: Self = Self { waits_left: 0, strikes: 0, doublings: 0 };
+    const QUICK: Self = Self { waits_left: 0, strikes: 0, doublings: 0, is_long: false };
 
     fn bits(self) -> u32 {
         let [low, high] = self.waits_left.to_le_bytes();
-        u32::from_le_bytes([low, high, self.strikes, self.doublings])
+        let line = if self.is_long { IS_LONG } else { 0 };
+        u32::from_le_bytes([low, high, self.strikes, self.doublings | line])
     }
 
     fn from_bits(bits: u32) -> Self {
-        let [low, high, strikes, doublings] = bits.to_le_bytes();
-        Self { waits_left: u16::from_le_bytes([low, high]), strikes, doublings }
+        let [low, high, strikes, rest] = bits.to_le_bytes();
+        let waits_left = u16::from_le_bytes([low, high]);
+        Self { waits_left, strikes, doublings: rest & !IS_LONG, is_long: rest & IS_LONG != 0 }
     }
 
     fn is_slow(self) -> bool {
@@ -138,7 +171,7 @@ impl State {
         match self.strikes {
             // Of a wait that began before it was found to be slow.
             _ if self.is_slow() => self,
-            0 | 1 => Self::QUICK,
+            0 | 1 => Self { is_long: self.is_long, ..Self::QUICK },
             strikes => Self { strikes: strikes - 1, ..self },
         }
     }
@@ -152,7 +185,13 @@ impl State {
         }
         // The next attempt needs one slow wait, not three.
         let waits_left = FIRST_PAUSE << self.doublings;
-        Self { waits_left, strikes: STRIKES - 1, doublings: (self.doublings + 1).min(DOUBLINGS) }
+        Self { waits_left, strikes: STRIKES - 1, doublings: (self.doublings + 1).min(DOUBLINGS), ..self }
+    }
+
+    /// With so many before one who comes to wait.
+    fn with_line(self, ahead: usize, cpus: usize) -> Self {
+        let waiters_per_cpu = if self.is_long { SHORT_PER_CPU } else { LONG_PER_CPU };
+        Self { is_long: ahead >= waiters_per_cpu * cpus, ..self }
     }
 }
 
@@ -217,6 +256,25 @@ mod tests {
         let slow = after_slow_waits(3);
         assert_eq!(slow.after_a_quick_wait(), slow);
         assert_eq!(slow.after_a_slow_wait(), slow);
+    }
+
+    #[test]
+    fn a_queue_is_long_until_it_is_clearly_shorter() {
+        let pace = Pace(AtomicU32::new(0));
+        let lines = [27, 28, 27, 24, 23, 24, 27, 28];
+        let long = lines.map(|ahead| pace.is_long_for_a_waiter(ahead, 2));
+        assert_eq!(long, [false, true, true, true, false, false, false, true]);
+        assert!(!pace.is_quick_and_short());
+    }
+
+    #[test]
+    fn a_long_queue_is_slow_or_quick_like_any_other() {
+        let long = State { is_long: true, ..State::QUICK };
+        let slow = (0..3).fold(long, |state, _| state.after_a_slow_wait());
+        assert!(slow.is_slow() && slow.is_long);
+        let (waits, awake) = sleep_through(slow);
+        assert_eq!((waits, awake.after_a_quick_wait().after_a_quick_wait()), (64, long));
+        assert_eq!(State::from_bits(slow.bits()), slow);
     }
 
     #[test]

@@ -34,7 +34,7 @@
 use super::{
     TicketQueue,
     abandoned::note_task,
-    inherited::settle_before_task,
+    inherited::settle_before_unattended_draw,
     markers::Span,
     word::{Word, key_of, ticket_of},
 };
@@ -60,9 +60,10 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     ///
     /// # Panics
     /// Like [`take`](Self::take).
+    #[inline]
     pub(crate) fn key_of_task(&self, n: Word, last: Option<Key>) -> Key {
         last.unwrap_or_else(|| {
-            settle_before_task::<H, ALL>(&self.counts);
+            settle_before_unattended_draw::<H, ALL>(&self.counts);
             note_task();
             let tickets = self.draw(n);
             self.refuse_without_room(tickets);
@@ -76,16 +77,20 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     }
 
     /// W: as in `waiting.rs`. At every poll, since each may find another value of `grant`.
+    #[inline]
     fn is_granted_to_task(&self, tickets: Span) -> Option<Word> {
         let is_granted = || self.counts.is_granted(tickets.last);
         let is_admitted = is_granted() || self.abandoned().pass_over_before(tickets) && is_granted();
         is_admitted.then_some(tickets.first)
     }
 
+    #[inline]
     fn tickets_of(&self, n: Word, last: Key) -> Span {
-        let Some(last) = ticket_of(&raw const self.counts, last) else {
-            unreachable!("a task waits under the key of a ticket of its queue")
-        };
+        debug_assert!(
+            ticket_of(&raw const self.counts, last).is_some(),
+            "a task waits under the key of a ticket of its queue"
+        );
+        let last = last.ticket_or_0() as Word;
         Span { first: last.wrapping_sub(n - 1), last }
     }
 }

@@ -5,13 +5,14 @@
 //! it run, and when its ticket is granted. So post wakes the holder of the ticket that it grants, and the one that is near
 //! from then on.
 //!
-//! In a queue so long that its waiters would mostly run for nothing, those at its end sleep at once, and nobody spins: the
-//! few that are near take turns on the CPUs.
+//! In a queue so long that its waiters would mostly run for nothing ([`pace`]), all sleep at once until their turn has come, and
+//! nobody is made ready: the thread that posts goes to the end of the queue and to sleep, and the one that it has woken runs in
+//! its place. Only one waiter on each CPU stays awake, and yields, so that none goes idle ([`keepers`](crate::sys::keepers)).
 //!
 //! If being awake does not pay at all, because other programs want the CPUs ([`machine_is_busy`]) or because the queue is slow
 //! ([`pace`]), a waiter sleeps at once and post makes nobody ready, so that each is woken once, when its ticket is
 //! granted. Post and waiter may differ about that, for each asks when it comes. Then somebody is not made ready who could have
-//! been, or is made ready and sleeps once more.
+//! been, or is made ready and sleeps once more. With one CPU it never pays, and nobody asks.
 //!
 //! [`machine_is_busy`]: spin_policy::machine_is_busy
 //!
@@ -34,17 +35,13 @@ use super::{
 use crate::error::Stopped;
 use crate::spin_policy::{self, SpinFirst};
 use crate::sync::IN_A_MODEL;
-use crate::sys::{Backend, cpus};
+use crate::sys::{Backend, cpus, keepers::Keeper};
 use crate::wait_table::{Home, Limit, table_of};
 use core::{cell::Cell, mem, time::Duration};
 
 /// How many waiters are near, and made ready: the paper's LongTermThreshold. See docs/measurements.md, "Near
 /// and far".
 pub(super) const NEAR: Distance = if IN_A_MODEL { 2 } else { 4 };
-
-/// How many waiters for each CPU may stay awake: a waiter with more before it sleeps at once. See docs/measurements.md,
-/// "Near and far".
-const AWAKE_PER_CPU: usize = 16;
 
 /// Waits until `tickets` are granted, or `limit` is reached and they still are not.
 #[cold]
@@ -69,20 +66,21 @@ fn wait_for_turn<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, limit
     let _waiting = settle_before_take::<H, ALL>(counts, tickets);
     let place = Place::<H, ALL>::of(counts, tickets);
     let sleeps_at_once = spin_policy::machine_is_busy() || place.pace.is_slow_for_a_waiter();
+    let is_over = || place.is_granted() || limit.is_cancelled();
     let stay_awake = || {
         let ahead = place.turns_ahead();
         // The next in line polls a few times even on a busy machine: a holder that runs may be about to hand over.
         if ahead < 0 || (sleeps_at_once && ahead > 0) || place.pace.is_slow() {
             return place.is_granted();
         }
-        let is_over = || place.is_granted() || limit.is_cancelled();
         let in_vain = |awake| place.is_in_vain(awake, ahead);
         let ended = spin_policy::spin_in_queue_until(limit.deadline(), is_over, || place.may_spin(), in_vain);
-        let granted = ended && place.is_granted();
-        if granted {
-            place.pace.note_quick_wait();
-        }
-        granted
+        place.has_got_its_turn(ended)
+    };
+    let keep_awake = |keeper: Keeper| {
+        let ahead = place.turns_ahead();
+        let in_vain = |awake| !keeper.is_there() || place.is_in_vain(awake, ahead);
+        place.has_got_its_turn(spin_policy::yield_in_queue_until(limit.deadline(), is_over, in_vain))
     };
     let sleep_until = |condition: &dyn Fn() -> bool, spin_first: SpinFirst| {
         table_of::<H>().wait_until_at(key_of(counts, tickets.last), limit, condition, spin_first)
@@ -92,6 +90,15 @@ fn wait_for_turn<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, limit
         let is_granted = || place.is_granted();
         let yielded = spin_policy::yield_until(|| is_granted() || limit.is_cancelled()) && is_granted();
         return if yielded { Ok(()) } else { sleep_until(&is_granted, SpinFirst::No) };
+    }
+    // With one CPU nobody else runs while this thread is awake.
+    if place.cpus == 1 {
+        return sleep_until(&|| place.is_granted(), SpinFirst::No);
+    }
+    if place.is_in_a_long_queue {
+        let keeper = if sleeps_at_once { None } else { Keeper::of_this_cpu() };
+        let is_granted = || place.is_granted();
+        return if keeper.is_some_and(keep_awake) { Ok(()) } else { sleep_until(&is_granted, SpinFirst::No) };
     }
     // Awake, on `grant`.
     if place.starts_on_grant() && stay_awake() {
@@ -113,7 +120,7 @@ pub(super) const fn spins<H: Home>() -> bool {
 
 /// Whether waiters of this queue are made ready for their turn, if they stay awake at all. The queue may be gone.
 pub(super) fn are_made_ready(queue: *const Counts) -> bool {
-    cpus::count() > 1 && !spin_policy::machine_is_busy() && !Pace::of(queue).is_slow()
+    cpus::count() > 1 && !spin_policy::machine_is_busy() && Pace::of(queue).is_quick_and_short()
 }
 
 /// Where a waiter stands in the queue.
@@ -127,13 +134,17 @@ struct Place<'a, H: Home, const ALL: Word> {
     /// How many were ahead of it when it came.
     ahead: usize,
     cpus: usize,
+    /// Whether the queue was too long to stay awake in.
+    is_in_a_long_queue: bool,
 }
 
 impl<'a, H: Home, const ALL: Word> Place<'a, H, ALL> {
     fn of(counts: &'a Counts, tickets: Span) -> Self {
         let (abandoned, pace, looked_at) = (Abandoned::of(counts), Pace::of(counts), Cell::new(None));
-        let mut place = Self { counts, abandoned, pace, looked_at, tickets, ahead: 0, cpus: cpus::count() };
+        let (ahead, cpus, is_in_a_long_queue) = (0, cpus::count_with_this_thread(), false);
+        let mut place = Self { counts, abandoned, pace, looked_at, tickets, ahead, cpus, is_in_a_long_queue };
         place.ahead = usize::try_from(place.turns_ahead()).unwrap_or(0);
+        place.is_in_a_long_queue = pace.is_long_for_a_waiter(place.ahead, cpus);
         place
     }
 
@@ -165,14 +176,18 @@ impl<'a, H: Home, const ALL: Word> Place<'a, H, ALL> {
         self.ahead < self.cpus
     }
 
-    /// Whether the queue was too long to stay awake in when it came.
-    fn is_in_a_long_queue(&self) -> bool {
-        self.ahead >= AWAKE_PER_CPU * self.cpus
+    /// Whether a wait that ended awake is over because it was granted.
+    fn has_got_its_turn(&self, ended: bool) -> bool {
+        let granted = ended && self.is_granted();
+        if granted {
+            self.pace.note_quick_wait();
+        }
+        granted
     }
 
     /// Whether it polls `grant` before it publishes itself.
     fn starts_on_grant(&self) -> bool {
-        !self.is_in_a_long_queue() && (!self.has_a_cpu_each() || self.is_near())
+        !self.has_a_cpu_each() || self.is_near()
     }
 
     /// Whether there is no point in being awake any longer, of one that had `ahead` turns before it when it began.
@@ -186,6 +201,6 @@ impl<'a, H: Home, const ALL: Word> Place<'a, H, ALL> {
 
     /// Whether it is next, and may spin instead of letting others run.
     fn may_spin(&self) -> bool {
-        !self.is_in_a_long_queue() && self.turns_ahead() <= 0
+        self.turns_ahead() <= 0
     }
 }
