@@ -3,8 +3,12 @@
 #![forbid(unsafe_code)]
 
 use super::{Closed, Reason, WaitStrategy};
-use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::wait_table::{AsymmetricFences, Key, global};
+use crate::spin_policy::SpinFirst;
+use crate::sync::{
+    atomic::{AtomicU32, Ordering},
+    unchecked_atomic::AtomicUsize,
+};
+use crate::wait_table::{AsymmetricFences, Key, global, names};
 use core::ptr;
 use std::sync::OnceLock;
 
@@ -12,6 +16,8 @@ pub(super) struct Control {
     /// 1 from when the graph has been closed.
     closed: AtomicU32,
     reason: OnceLock<Reason>,
+    /// How many stages and producers there have been. Advice.
+    members: AtomicUsize,
     pub(super) strategy: WaitStrategy,
     pub(super) fences: AsymmetricFences,
 }
@@ -19,12 +25,27 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(strategy: WaitStrategy) -> Self {
         let fences = AsymmetricFences::of_this_process();
-        Self { closed: AtomicU32::new(0), reason: OnceLock::new(), strategy, fences }
+        Self { closed: AtomicU32::new(0), reason: OnceLock::new(), members: AtomicUsize::new(0), strategy, fences }
     }
 
     /// What is waited on by those who wait for lane number `lane`.
     pub(super) fn key(&self, lane: u64) -> Key {
         Key::ticket_of_primitive(ptr::from_ref(self), lane)
+    }
+
+    /// One more, which may run at the same time as the others.
+    pub(super) fn add_member(&self) {
+        self.members.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What a member does before it sleeps.
+    pub(super) fn spin_first(&self) -> SpinFirst {
+        SpinFirst::among(self.members.load(Ordering::Relaxed))
+    }
+
+    /// Has reports say what those wait for who wait for lane number `lane`.
+    pub(super) fn name_lane(&self, lane: u64, name: &str) {
+        names::put_up(self.key(lane), name);
     }
 
     #[inline]
@@ -46,5 +67,11 @@ impl Control {
     pub(super) fn closed(&self) -> Closed {
         // The reason is set before the flag, so there is one.
         Closed { reason: self.reason.get().cloned().unwrap_or(Reason::Closed) }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        names::take_down(ptr::from_ref(self));
     }
 }

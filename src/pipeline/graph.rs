@@ -69,6 +69,7 @@ impl<T: Send> Graph<T> {
     ///
     /// # Panics
     /// If `capacity` is not a power of two.
+    #[track_caller]
     pub fn new(capacity: usize, make: impl FnMut() -> T) -> Self {
         Self::with_strategy(capacity, WaitStrategy::default(), make)
     }
@@ -77,6 +78,7 @@ impl<T: Send> Graph<T> {
     ///
     /// # Panics
     /// If `capacity` is not a power of two.
+    #[track_caller]
     pub fn with_strategy(capacity: usize, strategy: WaitStrategy, make: impl FnMut() -> T) -> Self {
         Self { wiring: Wiring::new(capacity, Control::new(strategy), false, make) }
     }
@@ -102,6 +104,7 @@ impl<T: Send> Graph<T> {
     ///
     /// # Panics
     /// If `capacity` is not a power of two.
+    #[track_caller]
     pub fn measured(capacity: usize, strategy: WaitStrategy, make: impl FnMut() -> T) -> Self {
         Self { wiring: Wiring::new(capacity, Control::new(strategy), true, make) }
     }

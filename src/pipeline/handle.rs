@@ -41,6 +41,9 @@ pub struct StageStatus {
     pub backlog: u64,
     /// How many of them are ready for it: all stages before it have passed them on.
     pub ready: u64,
+    /// The stage before it that has not passed on the entry which comes next, or "producer": what it waits for. `None` if entries
+    /// are ready, and when there will be no more.
+    pub waits_for: Option<Arc<str>>,
 }
 
 impl Handle {
@@ -74,9 +77,11 @@ impl Handle {
         let status = |lane: &Arc<Lane>| {
             let position = lane.reached().count();
             let ready = lane.before.iter().map(|before| before.reached().count()).min().unwrap_or(position);
+            let is_awaited = |before: &&Arc<Lane>| before.reached().is_below(position + 1);
             StageStatus {
                 name: lane.name.clone(),
                 position,
+                waits_for: lane.before.iter().find(is_awaited).map(|before| before.name.clone()),
                 ready: ready - position,
                 backlog: self.published() - position,
             }
@@ -119,7 +124,8 @@ impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut pipeline = f.debug_struct("Pipeline");
         for stage in self.stages() {
-            pipeline.field(&stage.name, &format_args!("{} ({} behind)", stage.position, stage.backlog));
+            let waits_for = stage.waits_for.map_or_else(String::new, |name| format!(", waits for {name}"));
+            pipeline.field(&stage.name, &format_args!("{} ({} behind){waits_for}", stage.position, stage.backlog));
         }
         pipeline.field("published", &self.published()).field("closed", &self.closed()).finish()
     }

@@ -78,8 +78,9 @@
 //! | a closure panics, of a stage or a producer | the same; [the reason](Closed::reason) says whose | the same; the panic goes on in its own thread |
 //! | a stage is dropped that has not finished | the same | the same |
 //!
-//! Nobody waits for what will never come. What was published before a drop is seen by every stage; what is in the ring when a
-//! graph is closed is dropped with it.
+//! Nobody waits for what will never come. But a producer that is kept may publish again: in a
+//! [`thread::scope`](std::thread::scope), which waits for the stages, it has to be dropped before the scope ends. What was published
+//! before a drop is seen by every stage; what is in the ring when a graph is closed is dropped with it.
 //!
 //! # Who may touch an entry
 //!
@@ -103,9 +104,10 @@
 //! # Waiting
 //!
 //! Each count has one writer at a time, so an advance is a plain store and a look at a word beside it: does anybody sleep for this
-//! count? (That of several producers is raised by any of them, for all who are done: D1 to D3, in `ring/draws.rs`.) Whoever goes to sleep pays for the fences of both sides. The protocol, its wrong interleaving and W1 to W3 are in
-//! `ring/lane.rs`, the pair of fences is in `wait_table/asymmetric.rs`. A stage that has to wait spins briefly, yields, and then
-//! sleeps ([`WaitStrategy`]): an idle graph uses no CPU time, on any number of CPUs.
+//! count? (Several producers mark what they are done with, and whoever looks at their count raises it: D1 to D3, in `ring/draws.rs`.)
+//! Whoever goes to sleep pays for the fences of both sides. The protocol, its wrong interleaving and W1 to W3 are in `ring/lane.rs`, the
+//! pair of fences is in `wait_table/asymmetric.rs`. A stage that has to wait spins briefly, yields, and then sleeps ([`WaitStrategy`]): an
+//! idle graph uses no CPU time, on any number of CPUs.
 //!
 //! A task that has to wait yields once, and then is woken by its waker. It announces itself in another order than a thread: W4, in
 //! `ring/task.rs`.
@@ -120,13 +122,17 @@
 //! - A call with a time limit that gives up has changed nothing, and neither has a future that is dropped.
 //! - Producers that [`publish`](Producer::publish) without a limit are served in the order in which they came. Those with a limit, and
 //!   those in tasks, come after them.
-//! - Publishing and consuming allocate nothing, except that the first tasks that wait make room for themselves in the wait table.
+//! - Publishing and consuming allocate nothing, except that the first tasks that wait make room for themselves in the wait table, and a
+//!   wake of more than 33 tasks at once for their wakers.
 //!
 //! Not promised: anything in a child process after a fork.
 //!
 //! # Looking at it
 //!
-//! [`Handle::stages`] says where each stage is, and [`Handle::slowest`] which of them holds up the others. A graph that was made by
+//! [`Handle::stages`] says where each stage is and what it waits for, and [`Handle::slowest`] which of them holds up the others. In a
+//! report on the whole process, [`waiters`](crate::waiters) or [`dump_waiters`](crate::dump_waiters), each thread and task that
+//! waits in a graph is shown with [the name](crate::wait_table::Waiter::waits_for) of the stage that it waits for: the one that is
+//! waited for, and does not wait itself, holds up the others. A graph that was made by
 //! [`Graph::measured`] also counts how long each stage took for its entries and how many it found: [`Handle::hops`].
 
 mod control;

@@ -18,6 +18,19 @@ impl Closed {
     }
 }
 
+/// Without the reason, for a function that waits for other things too.
+impl From<Closed> for crate::Closed {
+    fn from(_: Closed) -> Self {
+        Self
+    }
+}
+
+impl From<Closed> for crate::WaitError {
+    fn from(_: Closed) -> Self {
+        Self::Closed
+    }
+}
+
 /// Why a graph was closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -187,6 +187,7 @@ impl<T, S: Sharing> Producer<T, S> {
     /// # Panics
     /// If the ring has fewer than `n` entries; if `fill` panics, and the graph is closed then.
     #[inline]
+    #[track_caller]
     pub fn publish_batch(&mut self, n: usize, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Closed> {
         self.publish_at(n, Some(Deadline::NEVER), fill).map_err(|refused| match refused {
             Refused::Closed(closed) => closed,
@@ -202,6 +203,7 @@ impl<T, S: Sharing> Producer<T, S> {
     /// # Panics
     /// As [`publish_batch`](Self::publish_batch).
     #[inline]
+    #[track_caller]
     pub fn try_publish_batch(&mut self, n: usize, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Refused> {
         self.publish_at(n, None, fill)
     }
@@ -214,6 +216,7 @@ impl<T, S: Sharing> Producer<T, S> {
     ///
     /// # Panics
     /// As [`publish_batch`](Self::publish_batch).
+    #[track_caller]
     pub fn publish_batch_deadline(
         &mut self,
         n: usize,
@@ -224,6 +227,7 @@ impl<T, S: Sharing> Producer<T, S> {
     }
 
     #[inline]
+    #[track_caller]
     fn publish_at(&mut self, n: usize, patience: Patience, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Refused> {
         if self.place.lane().control.is_closed() {
             return Err(self.closed());

@@ -8,8 +8,8 @@
 //! - **R2.** A stage touches `n` from when the counts of all places before it exceed `n` until its own does: alone if it is
 //!   [`Sole`], as one of several who only read if it is [`Among`].
 //! - **R3.** A count is written by one thread at a time, and grows over what its place has been given and is done with. A stage
-//!   is one value, which is not shared. Several producers are the exception: any of them writes their count, from `c` to `e`, if it
-//!   is `c` and those who claimed what is below `e` are done with it (`draws.rs`, D1 to D3).
+//!   is one value, which is not shared. Several producers are the exception: they mark what they are done with, and whoever looks at their
+//!   count raises it, from `c` to `e`, if it is `c` and those who claimed what is below `e` are done with it (`draws.rs`, D1 to D3).
 //!
 //! And of the wiring:
 //!
@@ -322,6 +322,7 @@ impl<T, A: Access> Entries<'_, T, A> {
     ///
     /// # Panics
     /// If there are fewer.
+    #[track_caller]
     pub fn pass_on_first(self, n: usize) {
         assert!(n <= self.len(), "{n} of {} entries", self.len());
         if n > 0 {
@@ -421,6 +422,7 @@ impl<T> Outlet<T> {
     /// # Panics
     /// If a batch of `n` entries is more than there are.
     #[inline]
+    #[track_caller]
     fn check(&self, n: u64) {
         if n > self.ring.capacity() {
             self.refuse(n);
@@ -428,6 +430,7 @@ impl<T> Outlet<T> {
     }
 
     #[cold]
+    #[track_caller]
     fn refuse(&self, n: u64) -> ! {
         panic!("a batch of {n} entries in a ring of {}", self.ring.capacity());
     }
@@ -449,6 +452,7 @@ pub(super) trait Publish<T> {
     ///
     /// # Panics
     /// If `n` is more than the ring has.
+    #[track_caller]
     fn publish(&mut self, n: u64, patience: Patience, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Ended>;
 
     /// A lane that has no room for `n` entries, and how far it must be.
@@ -464,6 +468,7 @@ impl<T> Publish<T> for Single<T> {
     }
 
     #[inline]
+    #[track_caller]
     fn publish(&mut self, n: u64, patience: Patience, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Ended> {
         self.outlet.check(n);
         let end = self.next + n;
@@ -487,8 +492,9 @@ impl<T> Publish<T> for Single<T> {
 impl<T> Single<T> {
     /// Lets others publish, too.
     pub(super) fn into_one_of_several(self) -> OneOfSeveral<T> {
-        let draws = Draws::new(self.next, self.outlet.ring.capacity());
-        OneOfSeveral { outlet: self.outlet, draws: Arc::new(draws) }
+        let draws = Arc::new(Draws::new(self.next, self.outlet.ring.capacity()));
+        self.outlet.own.set_draws(&draws);
+        OneOfSeveral { outlet: self.outlet, draws }
     }
 }
 
@@ -505,6 +511,7 @@ impl<T> Publish<T> for OneOfSeveral<T> {
     }
 
     #[inline]
+    #[track_caller]
     fn publish(&mut self, n: u64, patience: Patience, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Ended> {
         self.outlet.check(n);
         let first = match patience {
@@ -515,7 +522,8 @@ impl<T> Publish<T> for OneOfSeveral<T> {
         // SAFETY: the numbers have been drawn, by nobody else, and there is room.
         unsafe { self.outlet.fill(first, end, fill) };
         self.outlet.own.measure(first, end);
-        self.draws.publish(first, end, &self.outlet.own);
+        self.draws.mark(first, end);
+        self.outlet.own.wake_if_wanted(end);
         Ok(())
     }
 
@@ -554,6 +562,7 @@ impl<T> OneOfSeveral<T> {
 
     pub(super) fn another(&self) -> Self {
         self.draws.join();
+        self.outlet.own.control.add_member();
         let Outlet { ring, own, last, room } = &self.outlet;
         let outlet = Outlet { ring: ring.clone(), own: own.clone(), last: last.clone(), room: *room };
         Self { outlet, draws: self.draws.clone() }

@@ -32,7 +32,8 @@ pub(super) const ENTRIES_AT_ONCE: usize = 16;
 ///
 /// thread::spawn(move || shout.run(|line| line.make_ascii_uppercase()));
 /// let printing = thread::spawn(move || print.run(|line| println!("{line}")));
-/// producer.publish(|line| line.push_str("hello")).unwrap();
+/// // The entry has been used before, when the ring has gone round.
+/// producer.publish(|line| "hello".clone_into(line)).unwrap();
 /// drop(producer); // That was all: the stages finish what is there, and return.
 /// assert_eq!(printing.join().unwrap(), Ok(1));
 /// ```
@@ -119,6 +120,7 @@ impl<T, A: Access> Stage<T, A> {
     ///
     /// # Panics
     /// If `most` is 0; if `work` does, and the graph is closed then.
+    #[track_caller]
     pub fn run_batches(mut self, most: usize, mut work: impl FnMut(Batch<'_, T, A>)) -> Result<u64, Closed> {
         while self.consume(most, &mut work)? != Progress::Finished {}
         Ok(self.position())
@@ -132,6 +134,7 @@ impl<T, A: Access> Stage<T, A> {
     /// # Panics
     /// If `most` is 0; if `work` does, and the graph is closed then.
     #[inline]
+    #[track_caller]
     pub fn consume(&mut self, most: usize, work: impl FnOnce(Batch<'_, T, A>)) -> Result<Progress, Closed> {
         self.consume_at(most, Some(Deadline::NEVER), work)
     }
@@ -157,6 +160,7 @@ impl<T, A: Access> Stage<T, A> {
     /// # Panics
     /// As [`consume`](Self::consume).
     #[inline]
+    #[track_caller]
     pub fn try_consume(&mut self, most: usize, work: impl FnOnce(Batch<'_, T, A>)) -> Result<Progress, Closed> {
         self.consume_at(most, None, work)
     }
@@ -169,6 +173,7 @@ impl<T, A: Access> Stage<T, A> {
     ///
     /// # Panics
     /// As [`consume`](Self::consume).
+    #[track_caller]
     pub fn consume_timeout(
         &mut self,
         most: usize,
@@ -185,6 +190,7 @@ impl<T, A: Access> Stage<T, A> {
     ///
     /// # Panics
     /// As [`consume`](Self::consume).
+    #[track_caller]
     pub fn consume_deadline(
         &mut self,
         most: usize,
@@ -195,7 +201,7 @@ impl<T, A: Access> Stage<T, A> {
     }
 
     /// Waits until entries are ready, and holds up to `most` of them until they are [passed on](Entries::pass_on); those that are
-    /// not, the stage gets again. `None` when the graph has finished.
+    /// not, the stage gets again: **a loop that never passes on gets the same entries forever**. `None` when the graph has finished.
     ///
     /// For work that may have to be done once more, and for loops that a closure does not fit. See [`Entries`].
     ///
@@ -204,6 +210,7 @@ impl<T, A: Access> Stage<T, A> {
     ///
     /// # Panics
     /// If `most` is 0.
+    #[track_caller]
     pub fn next(&mut self, most: usize) -> Result<Option<Entries<'_, T, A>>, Closed> {
         Ok(match self.ready_at(most, Some(Deadline::NEVER))? {
             Look::Ready => Some(self.place.hold(most as u64)),
@@ -212,6 +219,7 @@ impl<T, A: Access> Stage<T, A> {
     }
 
     #[inline]
+    #[track_caller]
     fn consume_at(
         &mut self,
         most: usize,
@@ -227,6 +235,7 @@ impl<T, A: Access> Stage<T, A> {
 
     /// Looks for entries, and waits for them if there are none.
     #[inline]
+    #[track_caller]
     fn ready_at(&mut self, most: usize, patience: Option<Deadline>) -> Result<Look, Closed> {
         assert!(most > 0, "a batch of no entries");
         if self.place.known_ready() > 0 && !self.place.lane().control.is_closed() {
@@ -264,6 +273,10 @@ impl<T, A: Access> Stage<T, A> {
             return Ok(Look::Ready);
         }
         if reached.is_final() {
+            // A producer that unwinds closes the graph before it leaves, and what others have published behind it is lost.
+            if self.place.lane().control.is_closed() {
+                return Err(self.closed());
+            }
             self.finish();
             return Ok(Look::Finished);
         }

@@ -10,6 +10,10 @@ use super::{
     ring::{Access, Ended, Publish, yield_now},
     stage::{ENTRIES_AT_ONCE, Look},
 };
+use core::panic::Location;
+
+/// Whom reports name: where the program made the future.
+type Caller = &'static Location<'static>;
 
 /// How many entries a task works on before it lets other tasks of its executor run. Arbitrary: at a few nanoseconds each, that is
 /// some microseconds.
@@ -37,8 +41,9 @@ impl<T, A: Access> Stage<T, A> {
     /// spawn(async move { double.run_async(|number| *number *= 2).await }); // of tokio, or any other
     /// spawn(async move { producer.publish_async(|number| *number = 21).await });
     /// ```
-    pub async fn run_async(self, mut work: impl FnMut(A::Entry<'_, T>)) -> Result<u64, Closed> {
-        self.run_batches_async(ENTRIES_AT_ONCE, |batch| batch.for_each(&mut work)).await
+    #[track_caller]
+    pub fn run_async(self, mut work: impl FnMut(A::Entry<'_, T>)) -> impl Future<Output = Result<u64, Closed>> {
+        self.run_batches_async(ENTRIES_AT_ONCE, move |batch| batch.for_each(&mut work))
     }
 
     /// [`run_batches`](Self::run_batches) for a task. For work that waits itself, see [`next_async`](Self::next_async).
@@ -48,13 +53,24 @@ impl<T, A: Access> Stage<T, A> {
     ///
     /// # Panics
     /// If `most` is 0; if `work` does, and the graph is closed then.
-    pub async fn run_batches_async(
+    #[track_caller]
+    pub fn run_batches_async(
+        self,
+        most: usize,
+        work: impl FnMut(Batch<'_, T, A>),
+    ) -> impl Future<Output = Result<u64, Closed>> {
+        self.run_in_turns(most, work, Location::caller())
+    }
+
+    async fn run_in_turns(
         mut self,
         most: usize,
         mut work: impl FnMut(Batch<'_, T, A>),
+        caller: Caller,
     ) -> Result<u64, Closed> {
         let mut turn_ends = self.position() + ENTRIES_PER_TURN;
-        while self.consume_async(most, &mut work).await? != Progress::Finished {
+        while self.ready_async(most, caller).await? {
+            self.place.pass_on(most as u64, &mut work);
             if self.position() >= turn_ends {
                 yield_now().await;
                 turn_ends = self.position() + ENTRIES_PER_TURN;
@@ -73,11 +89,19 @@ impl<T, A: Access> Stage<T, A> {
     ///
     /// # Panics
     /// If `most` is 0; if `work` does, and the graph is closed then.
-    pub async fn consume_async(&mut self, most: usize, work: impl FnOnce(Batch<'_, T, A>)) -> Result<Progress, Closed> {
-        if self.ready_async(most).await? {
-            Ok(Progress::Worked(self.place.pass_on(most as u64, work) as usize))
-        } else {
-            Ok(Progress::Finished)
+    #[track_caller]
+    pub fn consume_async(
+        &mut self,
+        most: usize,
+        work: impl FnOnce(Batch<'_, T, A>),
+    ) -> impl Future<Output = Result<Progress, Closed>> {
+        let caller = Location::caller();
+        async move {
+            Ok(if self.ready_async(most, caller).await? {
+                Progress::Worked(self.place.pass_on(most as u64, work) as usize)
+            } else {
+                Progress::Finished
+            })
         }
     }
 
@@ -105,12 +129,14 @@ impl<T, A: Access> Stage<T, A> {
     ///
     /// # Panics
     /// If `most` is 0.
-    pub async fn next_async(&mut self, most: usize) -> Result<Option<Entries<'_, T, A>>, Closed> {
-        Ok(if self.ready_async(most).await? { Some(self.place.hold(most as u64)) } else { None })
+    #[track_caller]
+    pub fn next_async(&mut self, most: usize) -> impl Future<Output = Result<Option<Entries<'_, T, A>>, Closed>> {
+        let caller = Location::caller();
+        async move { Ok(if self.ready_async(most, caller).await? { Some(self.place.hold(most as u64)) } else { None }) }
     }
 
     /// Waits until entries are ready; `false` if no more will be.
-    async fn ready_async(&mut self, most: usize) -> Result<bool, Closed> {
+    async fn ready_async(&mut self, most: usize, caller: Caller) -> Result<bool, Closed> {
         assert!(most > 0, "a batch of no entries");
         loop {
             match self.look()? {
@@ -119,7 +145,7 @@ impl<T, A: Access> Stage<T, A> {
                 Look::Nothing => (),
             }
             if let Some((lane, count)) = self.place.obstacle()
-                && lane.wait_at_least_async(count).await == Err(Ended::Closed)
+                && lane.wait_at_least_async(count, caller).await == Err(Ended::Closed)
             {
                 return Err(self.closed());
             }
@@ -138,8 +164,9 @@ impl<T, S: Sharing> Producer<T, S> {
     ///
     /// # Panics
     /// If `fill` does; the graph is closed then.
-    pub async fn publish_async(&mut self, fill: impl FnOnce(&mut T)) -> Result<(), Closed> {
-        self.publish_batch_async(1, |batch| super::producer::fill_one(batch, fill)).await
+    #[track_caller]
+    pub fn publish_async(&mut self, fill: impl FnOnce(&mut T)) -> impl Future<Output = Result<(), Closed>> {
+        self.publish_batch_async(1, |batch| super::producer::fill_one(batch, fill))
     }
 
     /// [`publish_batch`](Self::publish_batch) for a task: waits for room for `n` entries, has them filled, and publishes them together.
@@ -151,21 +178,29 @@ impl<T, S: Sharing> Producer<T, S> {
     ///
     /// # Panics
     /// If the ring has fewer than `n` entries; if `fill` panics, and the graph is closed then.
-    pub async fn publish_batch_async(&mut self, n: usize, fill: impl FnOnce(Batch<'_, T>)) -> Result<(), Closed> {
-        if n == 0 {
-            return self.check_open();
-        }
-        let mut fill = Some(fill);
-        loop {
-            self.check_open()?;
-            let fill_once = |batch: Batch<'_, T>| fill.take().expect("it is called once")(batch);
-            if self.place.publish(n as u64, None, fill_once).is_ok() {
-                return Ok(());
-            }
-            if let Some((lane, count)) = self.place.obstacle(n as u64)
-                && lane.wait_at_least_async(count).await == Err(Ended::Closed)
-            {
+    #[track_caller]
+    pub fn publish_batch_async(
+        &mut self,
+        n: usize,
+        fill: impl FnOnce(Batch<'_, T>),
+    ) -> impl Future<Output = Result<(), Closed>> {
+        let caller = Location::caller();
+        async move {
+            if n == 0 {
                 return self.check_open();
+            }
+            let mut fill = Some(fill);
+            loop {
+                self.check_open()?;
+                let fill_once = |batch: Batch<'_, T>| fill.take().expect("it is called once")(batch);
+                if self.place.publish(n as u64, None, fill_once).is_ok() {
+                    return Ok(());
+                }
+                if let Some((lane, count)) = self.place.obstacle(n as u64)
+                    && lane.wait_at_least_async(count, caller).await == Err(Ended::Closed)
+                {
+                    return self.check_open();
+                }
             }
         }
     }

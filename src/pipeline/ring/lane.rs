@@ -1,5 +1,5 @@
-//! A count of entries with one writer at a time, or several who take turns by compare-and-swap, on a cache line of its own, and how its
-//! readers wait for it.
+//! A count of entries with one writer at a time, on a cache line of its own, and how its readers wait for it. That of several
+//! producers is worked out by those who look at it: `draws.rs`.
 //!
 //! # The protocol
 //!
@@ -19,20 +19,37 @@
 //!
 //! ```text
 //! sleeper, for 5                      writer
-//! wanted = min(wanted, 5)             count = 5
-//! heavy fence                         light fence
-//! count >= 5? no: publish             5 >= wanted? yes:
-//! fence A                             wanted = NOBODY
-//! count >= 5 or wanted > 5?           fence B
+//! resets? r                           count = 5
+//! wanted = min(wanted, 5)             light fence
+//! heavy fence                         5 >= wanted? yes:
+//! count >= 5? no: publish             wanted = NOBODY
+//! fence A                             resets = r + 1
+//! count >= 5, or resets not r?        fence B
 //! no: sleep                           wake all sleepers of this lane
+//! ```
+//!
+//! The resets are counted, because `wanted` does not tell that there was one. Wrong, if a sleeper asks only whether it is still low enough:
+//!
+//! ```text
+//! sleeper s, for 2                    another, t                      writer
+//!                                     wanted = 1                      count = 1
+//!                                                                     1 >= wanted? yes:
+//! wanted is 1: low enough
+//! heavy fence; count is 1: publish                                    wanted = NOBODY; wakes t
+//! fence A; count >= 2? no
+//!                                                                     count = 2; nobody wants anything
+//!                                     wanted = 2, on its own account
+//! wanted > 2? no: sleep (forever)     heavy fence; count is 2
 //! ```
 //!
 //! - **W1.** A writer that has stored `c` goes to the wait table if `wanted` was announced, with a heavy fence after it, as at
 //!   most `c`, unless the sleeper sees `c` itself: the argument of `wait_table/asymmetric.rs`.
 //! - **W2.** A writer that goes there resets `wanted` before it wakes, so that its next advances are cheap again, and wakes
-//!   everybody on the lane. A sleeper whose count has not come announces itself anew. One that has announced itself just before the
-//!   reset, and is not on its chain yet, sees the reset when it is: of fences A and B one comes first. Of several producers any may be
-//!   the writer, and two may go there at once, or late: that wakes too many, and nobody too few.
+//!   everybody on the lane. A sleeper whose count has not come announces itself anew. One that read the number of resets before this
+//!   one, and is not on its chain yet, sees the new number when it is: of fences A and B one comes first. One that read the new
+//!   number has announced itself after the reset (release and acquire). And if there was none since it read the number, `wanted` has
+//!   only been lowered since, and its own heavy fence has followed (W1). Of several producers any may
+//!   go there, if the count has come to what is wanted (D3), and two may go there at once, or late: that wakes too many, and nobody too few.
 //! - **W3.** Whoever closes the graph wakes all lanes, whatever is wanted; sleepers ask for that, too, after fence A.
 //!
 //! Fence A comes after the announcement, too, and where the light fence is a `SeqCst` fence it would do for the heavy one. Where the
@@ -45,11 +62,12 @@
 #![forbid(unsafe_code)]
 
 use super::super::{Reason, WaitStrategy, control::Control, meter::Meter};
+use super::draws::Draws;
 use crate::deadline::Deadline;
 use crate::spin_policy::{self, SpinFirst};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::wait_table::{AsymmetricFences, Key, Limit, global};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Above the count: no more will come. A word with it is larger than any count, so that nobody waits any more.
 const FINISHED: u64 = 1 << 63;
@@ -92,6 +110,8 @@ pub(crate) enum Ended {
 
 pub(crate) struct Lane {
     line: Line,
+    /// Of several producers.
+    draws: OnceLock<Arc<Draws>>,
     index: u64,
     /// Those of `control`.
     fences: AsymmetricFences,
@@ -105,9 +125,11 @@ pub(crate) struct Lane {
 /// What changes. The lanes of a graph are written at the same time, by different threads.
 #[repr(align(128))]
 struct Line {
-    /// The count, and [`FINISHED`].
+    /// The count, and [`FINISHED`]; not of several producers.
     word: AtomicU64,
     wanted: AtomicU64,
+    /// How often `wanted` was reset (W2).
+    resets: AtomicU64,
 }
 
 impl Lane {
@@ -118,14 +140,24 @@ impl Lane {
         control: Arc<Control>,
         meter: Option<Meter>,
     ) -> Self {
-        let line = Line { word: AtomicU64::new(0), wanted: AtomicU64::new(NOBODY) };
-        Self { line, index, fences: control.fences, meter: meter.map(Box::new), before, name, control }
+        let line = Line { word: AtomicU64::new(0), wanted: AtomicU64::new(NOBODY), resets: AtomicU64::new(0) };
+        let draws = OnceLock::new();
+        Self { line, draws, index, fences: control.fences, meter: meter.map(Box::new), before, name, control }
+    }
+
+    /// Before there are several producers.
+    pub(super) fn set_draws(&self, draws: &Arc<Draws>) {
+        let is_set = self.draws.set(draws.clone());
+        debug_assert!(is_set.is_ok(), "their lane had several producers already");
     }
 
     #[inline]
     pub(crate) fn reached(&self) -> Reached {
-        // Ordering: acquire; matches the release in `store`: what was done to the entries is visible.
-        Reached(self.line.word.load(Ordering::Acquire))
+        match self.draws.get() {
+            // Ordering: acquire; matches the release in `store`: what was done to the entries is visible.
+            None => Reached(self.line.word.load(Ordering::Acquire)),
+            Some(draws) => Reached(draws.count_up()),
+        }
     }
 
     /// Sets the count, which must have grown, and wakes those who sleep for it. One thread at a time (R3).
@@ -135,18 +167,6 @@ impl Lane {
             self.measure(self.reached().count(), count);
         }
         self.store(count);
-    }
-
-    /// Raises the count, if it is `from`, and wakes those who sleep for it; whether it was. For several threads at a time, who have
-    /// [measured](Self::measure) their entries before.
-    #[inline]
-    pub(super) fn advance_from(&self, from: u64, to: u64) -> bool {
-        // Ordering: release; matches the acquire in `reached`. SeqCst; see fence D in `draws.rs`.
-        let raised = self.line.word.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed).is_ok();
-        if raised {
-            self.wake_if_wanted(to);
-        }
-        raised
     }
 
     /// Measures the entries from `first` to before `end`, which are about to be passed on, if the graph is measured.
@@ -159,7 +179,14 @@ impl Lane {
 
     /// Says that this is all. One thread at a time (R3), the last.
     pub(super) fn finish_at(&self, count: u64) {
-        self.store(count | FINISHED);
+        let word = count | FINISHED;
+        match self.draws.get() {
+            None => self.store(word),
+            Some(draws) => {
+                draws.set_last(word);
+                self.wake_if_wanted(word);
+            }
+        }
     }
 
     #[inline]
@@ -169,19 +196,27 @@ impl Lane {
         self.wake_if_wanted(word);
     }
 
+    /// By who has stored `word`, or marked the entries before it: wakes those who sleep for what has been reached so.
     #[inline]
-    fn wake_if_wanted(&self, word: u64) {
+    pub(super) fn wake_if_wanted(&self, word: u64) {
         self.fences.light();
         // Ordering: relaxed; ordered by the fences (W1).
-        if word >= self.line.wanted.load(Ordering::Relaxed) {
-            self.wake();
+        let wanted = self.line.wanted.load(Ordering::Relaxed);
+        if word >= wanted {
+            self.wake_if_reached(wanted);
         }
     }
 
+    /// Among several producers somebody else may have to mark an entry first (D3).
     #[cold]
-    fn wake(&self) {
-        // Ordering: relaxed; before fence B, which is in `wake_all` (W2).
+    fn wake_if_reached(&self, wanted: u64) {
+        if self.reached().is_below(wanted) {
+            return;
+        }
+        // Ordering: relaxed; released by the next.
         self.line.wanted.store(NOBODY, Ordering::Relaxed);
+        // Ordering: release; matches the acquire in `sleep`. Before fence B, which is in `wake_all` (W2).
+        self.line.resets.fetch_add(1, Ordering::Release);
         global().wake_all(self.key());
     }
 
@@ -197,11 +232,11 @@ impl Lane {
         let is_over = || self.is_over(count);
         let in_time = match self.control.strategy {
             WaitStrategy::SpinThenSleep => {
-                spin_policy::spin_until(SpinFirst::Briefly, deadline, is_over) || self.sleep(count, deadline)
+                spin_policy::spin_until(self.control.spin_first(), deadline, is_over) || self.sleep(count, deadline)
             }
             WaitStrategy::Sleep => self.sleep(count, deadline),
             WaitStrategy::Spin => {
-                spin_policy::spin_forever_until(|| is_over() || deadline.has_passed());
+                spin_policy::spin_forever_until(self.line_of(count), || is_over() || deadline.has_passed());
                 is_over()
             }
         };
@@ -209,6 +244,14 @@ impl Lane {
             debug_assert!(!in_time);
             Err(Ended::TimedOut)
         })
+    }
+
+    /// What is written when the count comes to `count`.
+    fn line_of(&self, count: u64) -> spin_policy::Line<'_> {
+        match self.draws.get() {
+            None => spin_policy::Line::of(&self.line.word),
+            Some(draws) => spin_policy::Line::of(draws.mark_of(count - 1)),
+        }
     }
 
     fn is_over(&self, count: u64) -> bool {
@@ -224,10 +267,12 @@ impl Lane {
     /// Sleeps until the wait is over (`true`) or the deadline has passed.
     fn sleep(&self, count: u64, deadline: Deadline) -> bool {
         loop {
-            self.announce_and_fence(count);
+            // Ordering: acquire; matches the release in `wake_if_reached`: what is announced next comes after that reset.
+            let resets = self.line.resets.load(Ordering::Acquire);
+            let announced = self.announce_and_fence(count);
             // Ordering: relaxed; after fence A (W2).
-            let is_forgotten = || self.line.wanted.load(Ordering::Relaxed) > count;
-            let ends = || self.is_over(count) || is_forgotten();
+            let is_forgotten = || self.line.resets.load(Ordering::Relaxed) != resets;
+            let ends = || self.is_over(announced) || is_forgotten();
             let in_time = global().wait_until_at(self.key(), &Limit::at(deadline), ends, SpinFirst::No).is_ok();
             if !in_time || self.is_over(count) {
                 return in_time;
@@ -240,17 +285,26 @@ impl Lane {
         self.control.key(self.index)
     }
 
-    /// Lowers `wanted` to `count`; what is looked at next is as of then, or later (W1).
-    pub(super) fn announce_and_fence(&self, count: u64) {
-        let mut wanted = self.line.wanted.load(Ordering::Relaxed);
-        while wanted > count {
-            // Ordering: relaxed, both; the heavy fence follows.
-            match self.line.wanted.compare_exchange_weak(wanted, count, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => break,
-                Err(now) => wanted = now,
+    /// Lowers `wanted` to `count`; what is looked at next is as of then, or later (W1). Of several producers only to the first number before
+    /// `count` that they have not reached (D3). Returns to what.
+    pub(super) fn announce_and_fence(&self, count: u64) -> u64 {
+        loop {
+            let has_several_writers = self.draws.get().is_some();
+            let next = self.reached().count() + 1;
+            let announced = if has_several_writers { count.min(next) } else { count };
+            let mut wanted = self.line.wanted.load(Ordering::Relaxed);
+            while wanted > announced {
+                // Ordering: relaxed, both; the heavy fence follows.
+                match self.line.wanted.compare_exchange_weak(wanted, announced, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => break,
+                    Err(now) => wanted = now,
+                }
+            }
+            self.fences.heavy();
+            if announced == count || self.reached().is_below(announced) {
+                return announced;
             }
         }
-        self.fences.heavy();
     }
 
     /// Closes the graph on account of whoever writes this lane.

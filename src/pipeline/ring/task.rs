@@ -29,6 +29,7 @@ use super::lane::{Ended, Lane, Reached};
 use crate::wait_table::{AtHome, Global, Key, Moment, Purpose, Waiting};
 use core::{
     future::{Future, poll_fn},
+    panic::Location,
     task::Poll,
 };
 
@@ -50,8 +51,12 @@ impl Purpose for AtLeast<'_> {
 }
 
 impl Lane {
-    /// Waits in a task until the count is at least `count`, or final; then it may be less.
-    pub(crate) async fn wait_at_least_async(&self, count: u64) -> Result<Reached, Ended> {
+    /// Waits in a task until the count is at least `count`, or final; then it may be less. Reports name `caller`.
+    pub(crate) async fn wait_at_least_async(
+        &self,
+        count: u64,
+        caller: &'static Location<'static>,
+    ) -> Result<Reached, Ended> {
         loop {
             if let Some(outcome) = self.outcome(count) {
                 return outcome;
@@ -64,7 +69,8 @@ impl Lane {
                     continue;
                 }
             }
-            return Waiting::new(AtHome::<Global>::NEW, self.key(), false, AtLeast { lane: self, count }).await;
+            let waiting = Waiting::new(AtHome::<Global>::NEW, self.key(), false, AtLeast { lane: self, count });
+            return waiting.made_at(caller).await;
         }
     }
 }

@@ -35,6 +35,7 @@ impl Drop for Unclaimed {
 impl<T> Wiring<T> {
     /// # Panics
     /// If `capacity` is not a power of two.
+    #[track_caller]
     pub(crate) fn new(capacity: usize, control: Control, is_measured: bool, mut make: impl FnMut() -> T) -> Self {
         assert!(capacity.is_power_of_two(), "a ring's capacity must be a power of two, not {capacity}");
         let ring = Ring { entries: (0..capacity).map(|_| UnsafeCell::new(make())).collect() };
@@ -69,6 +70,8 @@ impl<T> Wiring<T> {
     fn add_lane(&mut self, name: Arc<str>, before: &[Arc<Lane>]) -> Arc<Lane> {
         let meter = self.measured_since.map(|start| Meter::new(start, self.ring.capacity() as usize));
         let index = self.lanes.len() as u64;
+        self.control.add_member();
+        self.control.name_lane(index, &name);
         let lane = Arc::new(Lane::new(index, name, before.into(), self.control.clone(), meter));
         self.lanes.push(lane.clone());
         lane
