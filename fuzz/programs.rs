@@ -5,17 +5,19 @@
 
 #![no_main]
 
+#[path = "../tests/shuttle/fuzz/bench.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with a test that shrinks its programs, and looks at the tally")]
+mod bench;
 #[path = "../tests/shuttle/fuzz/program.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with a test that shrinks its programs")]
+#[allow(dead_code, unreachable_pub, reason = "as above")]
 mod program;
 #[path = "../tests/shuttle/fuzz/reference.rs"]
 mod reference;
 #[path = "../tests/shuttle/fuzz/run.rs"]
-#[allow(dead_code, reason = "shared with a test that looks at the tally")]
 mod run;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    if let Err(failure) = run::run(Box::new(std::iter::once(bytes.to_vec()))) {
+    if let Err(failure) = bench::run::<program::Program>(Box::new(std::iter::once(bytes.to_vec()))) {
         panic!("{}", failure.why);
     }
 });

@@ -230,9 +230,13 @@ fn counts_and_wait_points<H: Home>() {
     thread::scope(|s| {
         let counting = s.spawn(|| count.wait_at_least_within(1, &cancel));
         let pointing = s.spawn(|| point.wait_until_within(&cancel, || false).err());
+        // A commit may return early: when both withdraw at once, one may find the other's element in its hands.
         let committing = s.spawn(|| {
-            let prepared = point.prepare();
-            prepared.commit_within(&cancel).err()
+            loop {
+                if let Err(stopped) = point.prepare().commit_within(&cancel) {
+                    return Some(stopped);
+                }
+            }
         });
         asleep::<H, _>(&count, 1);
         asleep::<H, _>(&point, 2);

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Shared, eventually, scaled, watchdog};
+use common::{Shared, eventually, few, scaled, watchdog};
 use layby::eventcount::{EventCount, Sequencer, WaitPoint};
 use layby::sys::Backend;
 use layby::wait_table::Home;
@@ -127,15 +127,16 @@ fn advances_by_more_than_the_table_has_slots<H: Home>() {
 fn closing_lets_every_waiter_return_and_later_ones_too<H: Home>() {
     let count = EventCount::<H>::new_in();
     count.advance_by(3);
+    let late = few(20) as u64;
     thread::scope(|s| {
-        let reports = waiters(s, &count, (4..24).chain([EventCount::MAX, u64::MAX]));
+        let reports = waiters(s, &count, (4..4 + late).chain([EventCount::MAX, u64::MAX]));
         assert!(!count.is_closed());
         // In line, so that it is the close that lets them go.
-        while in_line(&count) < 22 {
+        while in_line(&count) < few(20) + 2 {
             thread::yield_now();
         }
         count.close();
-        for _ in 0..22 {
+        for _ in 0..late + 2 {
             let (value, seen) = reports.recv().unwrap();
             assert!(seen == Err(Closed) && value > 3, "{value} {seen:?}");
         }
@@ -328,7 +329,7 @@ impl<H: Home> Tokens<H> {
 }
 
 fn a_wait_point_loses_no_notification<H: Home>() {
-    const TAKERS: u64 = 8;
+    const TAKERS: u64 = few(8) as u64;
     let each = scaled(2000) as u64;
     let tokens = Tokens::<H>::none();
     thread::scope(|s| {
@@ -352,7 +353,7 @@ fn a_wait_point_loses_no_notification<H: Home>() {
 }
 
 fn notify_all_reaches_all_who_wait<H: Home>() {
-    const WAITERS: usize = 16;
+    const WAITERS: usize = few(16);
     let (point, prepared, open) = (WaitPoint::<H>::new_in(), AtomicUsize::new(0), AtomicBool::new(false));
     thread::scope(|s| {
         for _ in 0..WAITERS {

@@ -11,16 +11,17 @@ mod common;
 use common::{
     Queue, Rally, Tally, assert_at_rest,
     child::{Child, alone},
-    counting_backend, eventually, leaked, scaled,
+    counting_backend, eventually, home, leaked, scaled,
     task::poll_once,
     watchdog,
 };
 use layby::{
     Cancel, Key, Limit, WaitOutcome, WaitTable, location_wake_all,
-    mutex::{RawFairMutex, Ticket},
+    mutex::{RawFairMutex, RawMutex, Ticket},
     paper::{RawSemaphore, TwaChainSemaphore},
     sema::Semaphore,
-    wait_table::{Activity, Slots, global},
+    sys::{AtomicU32, Backend, Native},
+    wait_table::{Activity, Home, Slots, global},
     wait_until,
 };
 use std::{
@@ -455,6 +456,57 @@ fn a_held_semaphore_can_be_taken_again_by_the_child() {
     }
 }
 
+/// It asks the kernel whether it has other threads.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_take_of_the_child_is_no_cancellation_point() {
+    unsafe extern "C" {
+        fn pthread_setcancelstate(state: libc::c_int, old: *mut libc::c_int) -> libc::c_int;
+    }
+    const DISABLE: libc::c_int = 1;
+
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let semaphore = Semaphore::new(0);
+    let child = Child::that(|| {
+        // SAFETY: the calling thread, which is there; a null place for the old state is allowed.
+        unsafe {
+            assert_eq!(libc::pthread_cancel(libc::pthread_self()), 0);
+            assert!(!semaphore.take_timeout(Duration::from_millis(1)));
+            semaphore.post();
+            semaphore.post_conservatively();
+            assert_eq!(pthread_setcancelstate(DISABLE, std::ptr::null_mut()), 0);
+        }
+    });
+    child.succeeds();
+}
+
+/// As with threads, but it is tasks that wait for it, and the child does not poll them.
+#[test]
+fn what_the_parents_tasks_wait_for_can_be_taken_again_by_the_child() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    for in_line in [1, 3] {
+        for post in [Semaphore::post, Semaphore::post_conservatively] {
+            let semaphore = Semaphore::new(0);
+            let mut tasks: Vec<_> = (0..in_line).map(|_| Box::pin(semaphore.take_async())).collect();
+            assert!(tasks.iter_mut().all(|task| poll_once(task.as_mut()).is_pending()));
+            let child = Child::that(|| assert_lock_is_the_childs((), || semaphore.take(), |()| post(&semaphore)));
+            child.succeeds();
+        }
+        let mutex = RawFairMutex::new();
+        let unlock = |ticket: Ticket| {
+            // SAFETY: all tickets here are of this mutex.
+            unsafe { mutex.release(ticket) };
+        };
+        let held = mutex.acquire();
+        let mut tasks: Vec<_> = (0..in_line).map(|_| Box::pin(mutex.acquire_async())).collect();
+        assert!(tasks.iter_mut().all(|task| poll_once(task.as_mut()).is_pending()));
+        match Child::fork() {
+            None => Child::live(|| assert_lock_is_the_childs(held, || mutex.acquire(), unlock)),
+            Some(child) => child.succeeds(),
+        }
+    }
+}
+
 /// A child with one thread has tasks in line while it is in no call: its takes and posts must not take them for its parent's. What it
 /// has of its parent's futures draws a new ticket.
 #[test]
@@ -507,6 +559,75 @@ fn a_held_fair_mutex_can_be_locked_again_by_the_child() {
             unlock(held);
         });
         assert!(!mutex.is_acquired());
+    }
+}
+
+/// Counts those who sleep without a deadline, and may keep them from coming back.
+struct Held;
+
+static SLEEPS: Tally = Tally::new();
+static ARE_HELD: AtomicBool = AtomicBool::new(false);
+
+// SAFETY: as its target; it may return late.
+#[allow(unsafe_code)]
+unsafe impl Backend for Held {
+    const NAME: &'static str = "Held";
+
+    fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) {
+        if deadline.is_none() {
+            SLEEPS.add();
+        }
+        Native::wait(word, expected, deadline);
+        eventually(|| !ARE_HELD.load(Ordering::SeqCst));
+    }
+
+    fn wake(word: *const AtomicU32) {
+        Native::wake(word);
+    }
+}
+
+home!(OfHeld, Held, 64);
+
+/// Whether it starves, or has just been handed the lock: the child has its mark, and not the thread.
+#[test]
+fn a_mutex_is_not_kept_for_a_thread_of_the_parent() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let mutex = &RawMutex::<OfHeld>::new_in();
+    // SAFETY: a test releases what it holds.
+    let (release, release_fair) = (|| unsafe { mutex.release() }, || unsafe { mutex.release_fair() });
+    let lock_again = || {
+        for _ in 0..3 {
+            mutex.acquire();
+            release();
+        }
+    };
+    for starves in [true, false] {
+        let slept = SLEEPS.get();
+        mutex.acquire();
+        thread::scope(|s| {
+            s.spawn(|| {
+                mutex.acquire();
+                release();
+            });
+            SLEEPS.reaches(slept + 1);
+            if starves {
+                // Woken for nothing, it naps, and then has the lock kept for itself.
+                OfHeld::TABLE.wake_everybody();
+                SLEEPS.reaches(slept + 2);
+                Child::that(|| {
+                    release();
+                    lock_again();
+                })
+                .succeeds();
+                release();
+            } else {
+                ARE_HELD.store(true, Ordering::SeqCst);
+                release_fair();
+                assert!(!mutex.try_acquire(), "it is for the other");
+                Child::that(lock_again).succeeds();
+                ARE_HELD.store(false, Ordering::SeqCst);
+            }
+        });
     }
 }
 
@@ -567,6 +688,60 @@ fn a_handler_of_the_child_lets_it_go() {
     });
 }
 
+/// A handler of the child posts while its only thread does, both to what the parent's threads wait for. When it comes is left to chance.
+#[test]
+fn a_handler_of_the_child_posts_in_a_post() {
+    static SEMAPHORE: Semaphore = Semaphore::new(1);
+    static HAS_POSTED: AtomicBool = AtomicBool::new(false);
+    const CHILDREN: libc::c_long = 60;
+    const LONGEST: libc::c_long = 100_000;
+    extern "C" fn post(_: libc::c_int) {
+        SEMAPHORE.post();
+        HAS_POSTED.store(true, Ordering::Release);
+    }
+    let (_watchdog, _alone) = (watchdog(), alone());
+    SEMAPHORE.take();
+    thread::scope(|s| {
+        for _ in 0..3 {
+            s.spawn(|| SEMAPHORE.take());
+        }
+        asleep(3);
+        for nth in 1..=CHILDREN {
+            for post_by_thread in [Semaphore::post, Semaphore::post_conservatively] {
+                let child = Child::that(|| {
+                    // SAFETY: the handler posts, which a handler may; the timer is made before it is set.
+                    unsafe {
+                        libc::signal(libc::SIGALRM, post as extern "C" fn(libc::c_int) as libc::sighandler_t);
+                        let (mut timer, mut when) = (std::mem::zeroed(), std::mem::zeroed::<libc::itimerspec>());
+                        assert_eq!(libc::timer_create(libc::CLOCK_MONOTONIC, std::ptr::null_mut(), &raw mut timer), 0);
+                        when.it_value.tv_nsec = LONGEST / CHILDREN * nth;
+                        assert_eq!(libc::timer_settime(timer, 0, &raw const when, std::ptr::null_mut()), 0);
+                    }
+                    post_by_thread(&SEMAPHORE);
+                    eventually(|| HAS_POSTED.load(Ordering::Acquire));
+                    assert_eq!((SEMAPHORE.available(), SEMAPHORE.waiters()), (2, 0));
+                });
+                child.succeeds();
+            }
+        }
+        SEMAPHORE.post_many(4);
+    });
+}
+
+/// What is drawn for nobody, so that there are fewer permits, is not a waiter of the parent's.
+#[test]
+fn a_reduction_by_the_child_stays() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let child = Child::that(|| {
+        let semaphore = Semaphore::new(0);
+        semaphore.reduce(1);
+        assert!(!semaphore.take_timeout(Duration::from_millis(1)));
+        semaphore.post();
+        assert_eq!(semaphore.available(), 0);
+    });
+    child.succeeds();
+}
+
 /// The chains of listing 3, which are not the table's. The parent's waiter is on one of them, and its stack is taken away in the
 /// child: whoever touches its element there ends by a fault.
 #[test]
@@ -576,19 +751,23 @@ fn with_a_waiter_of_the_parent_on_a_chain_of_listing_3() {
     let make = || TwaChainSemaphore::with_permits(0);
     let semaphores: Vec<_> = (0..=CHAINS / size_of::<TwaChainSemaphore>()).map(|_| make()).collect();
     let [parents, .., on_the_same_chain] = semaphores.as_slice() else { unreachable!() };
-    let (stack, thread) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (stack, thread, thread_of_child) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let take = |semaphore: &TwaChainSemaphore, thread: &AtomicUsize| {
+        // SAFETY: it has no preconditions.
+        thread.store(unsafe { libc::gettid() } as usize, Ordering::Release);
+        semaphore.take();
+    };
+    let is_asleep = |thread: &AtomicUsize| {
+        let status = std::fs::read_to_string(format!("/proc/self/task/{}/status", thread.load(Ordering::Acquire)));
+        status.is_ok_and(|status| status.contains("State:\tS"))
+    };
     thread::scope(|s| {
         let waiter = s.spawn(|| {
             let here = 0_u8;
             stack.store((&raw const here).addr(), Ordering::Relaxed);
-            // SAFETY: it has no preconditions.
-            thread.store(unsafe { libc::gettid() } as usize, Ordering::Release);
-            parents.take();
+            take(parents, &thread);
         });
-        eventually(|| {
-            let status = std::fs::read_to_string(format!("/proc/self/task/{}/status", thread.load(Ordering::Acquire)));
-            status.is_ok_and(|status| status.contains("State:\tS"))
-        });
+        eventually(|| is_asleep(&thread));
         let child = Child::that(|| {
             const PAGE: usize = 4096;
             let page = stack.load(Ordering::Relaxed) & !(PAGE - 1);
@@ -600,9 +779,10 @@ fn with_a_waiter_of_the_parent_on_a_chain_of_listing_3() {
             parents.post();
             parents.post_politely();
             thread::scope(|s| {
-                let take = || on_the_same_chain.take();
+                let take = || take(on_the_same_chain, &thread_of_child);
                 thread::Builder::new().stack_size(32 * PAGE).spawn_scoped(s, take).unwrap();
-                eventually(|| format!("{on_the_same_chain:?}").contains("ticket: 1"));
+                // On the chain, and so above the parent's element, if that is still there.
+                eventually(|| is_asleep(&thread_of_child));
                 on_the_same_chain.post();
             });
         });

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Tally, counting_backend, eventually, scaled, watchdog};
+use common::{Tally, counting_backend, eventually, few, scaled, watchdog};
 use layby::{
     paper::{RawSemaphore, TicketSemaphore, TwaArraySemaphore, TwaChainSemaphore, TwaMonitorSemaphore},
     sema::Semaphore,
@@ -19,7 +19,7 @@ use std::{
 
 const MAX: u64 = Semaphore::MAX_PERMITS;
 
-const THREADS: usize = 8;
+const THREADS: usize = few(8);
 
 fn permits_bound<S: RawSemaphore>(permits: usize) {
     let _watchdog = watchdog();

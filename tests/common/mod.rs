@@ -40,6 +40,11 @@ pub(crate) fn scaled(count: usize) -> usize {
     (count / divisor()).max(count.min(4))
 }
 
+/// How many threads: under Miri, where one takes as long as hundreds elsewhere, a few.
+pub(crate) const fn few(count: usize) -> usize {
+    if cfg!(miri) && count > 4 { 4 } else { count }
+}
+
 /// Which of so many cases a test goes through: all of them, or some, under emulation. The stride is odd, so that cases made of bits
 /// differ in all of them.
 pub(crate) fn sampled(count: usize) -> impl Iterator<Item = usize> {

@@ -1,5 +1,6 @@
 //! For tests of tasks: wakers that count, and a small executor.
 
+use super::{eventually, watchdog};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,6 +17,16 @@ impl Woken {
 
     pub(crate) fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Returns when it has been woken so often, which it has as a rule. But another thread that is choosing in the same slot of the
+    /// global table, for another test, wakes it in our stead, and some time later.
+    pub(crate) fn reaches(&self, times: usize) {
+        if self.count() < times {
+            let _watchdog = watchdog();
+            eventually(|| self.count() >= times);
+        }
+        assert_eq!(self.count(), times);
     }
 
     /// How many wakers there are.

@@ -27,6 +27,7 @@ mod paper;
 mod pick;
 mod pipeline;
 mod pipeline_tasks;
+mod relay;
 mod rwlock;
 mod task;
 mod ticket_queue;

@@ -2,7 +2,9 @@
 //! seen; loom is blind to the fences of the operating system, and has `SeqCst` fences in their place.
 
 use crate::explore::explore_run;
-use layby::pipeline::{Access, Batch, Graph, MultiProducer, Producer, Progress, Reason, Refused, Sharing, Stage};
+use layby::pipeline::{
+    Access, Batch, Graph, MultiProducer, Producer, Progress, Reader, Reason, Refused, Sharing, Stage,
+};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread::{self, JoinHandle};
@@ -148,9 +150,9 @@ fn the_last_of_two_producers_finishes() {
     });
 }
 
-/// The stage sees what each of them has filled, whoever of them has published it (D2), and sees all of it (D3).
+/// The stage sees what each of them has filled (D2), and sees all of it (D3).
 #[test]
-fn two_producers_publish_for_each_other() {
+fn two_producers_and_a_stage() {
     explore_run(2, || {
         let mut graph = Graph::new(2, || 0);
         let mut stage = graph.stage("stage");
@@ -169,6 +171,51 @@ fn two_producers_publish_for_each_other() {
         }
         join(threads);
         forget(stage);
+    });
+}
+
+/// Who learns of the end by the last word has all that was filled before it.
+#[test]
+fn a_finish_of_several_against_a_stage() {
+    explore_run(2, || {
+        let mut graph = Graph::new(2, || 0);
+        let stage = graph.stage("stage");
+        let mut producer = graph.multi_producer();
+        let publishing = thread::spawn(move || producer.publish(|entry| *entry = 1).unwrap());
+        expects(stage, 1, &[1]);
+        join([publishing]);
+    });
+}
+
+/// One of the readers may count what the other one then reads (D2), and neither sleeps past a mark (D3).
+#[test]
+fn two_readers_count_what_producers_mark() {
+    explore_run(2, || {
+        let mut graph = Graph::new(1, || 0);
+        let [left, right] = graph.readers(["left", "right"]);
+        let mut producer = graph.multi_producer();
+        let look = |reader: Reader<u32>| move || consume_once(reader, |batch| assert!(batch.eq([&1])));
+        let publish = move || {
+            producer.publish(|entry| *entry = 1).unwrap();
+            forget(producer);
+        };
+        join([thread::spawn(look(left)), thread::spawn(look(right)), thread::spawn(publish)]);
+    });
+}
+
+/// Whom the room is for that others make sleeps for a number that is not the next, and what comes before it is marked in any order (D3).
+#[test]
+fn three_producers_without_a_stage() {
+    explore_run(2, || {
+        let producer = Graph::new(2, || 0).multi_producer();
+        let publish = |mut producer: MultiProducer<u32>, n| {
+            move || {
+                producer.publish_batch(n, |batch| batch.for_each(|entry| *entry = 1)).unwrap();
+                forget(producer);
+            }
+        };
+        let threads = [publish(producer.clone(), 1), publish(producer.clone(), 1), publish(producer, 2)];
+        join(threads.map(thread::spawn));
     });
 }
 

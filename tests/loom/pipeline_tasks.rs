@@ -5,7 +5,10 @@ use crate::explore::explore_run;
 use layby::pipeline::{Graph, Producer, Progress, Sharing, Stage, WaitStrategy};
 use loom::thread;
 use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Wake};
 
 fn graph(capacity: usize) -> Graph<u32> {
     Graph::with_strategy(capacity, WaitStrategy::Sleep, || 0)
@@ -153,6 +156,38 @@ fn a_dropped_future_against_a_publish() {
         let (seen, mut stage) = dropping.join().unwrap();
         let left = stage.try_consume(1, |batch| assert!(batch.eq([&1])));
         assert_eq!(left, Ok(if seen { Progress::Idle } else { Progress::Worked(1) }));
+        forget(stage);
+    });
+}
+
+struct Unwinding;
+
+impl Wake for Unwinding {
+    fn wake(self: Arc<Self>) {
+        resume_unwind(Box::new("as intended"));
+    }
+}
+
+/// The first who publishes wakes the stage, whose waker unwinds: what the other has filled meanwhile is published all the same.
+#[test]
+fn two_producers_and_a_waker_that_unwinds() {
+    explore_run(2, || {
+        let mut graph = graph(2);
+        let mut stage = graph.stage("stage");
+        let producer = graph.multi_producer();
+        let mut waiting = Box::pin(stage.consume_async(1, |_| unreachable!()));
+        let waker = Arc::new(Unwinding).into();
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let publish = |mut producer: Producer<u32, _>| {
+            let _ = catch_unwind(AssertUnwindSafe(|| producer.publish(|entry| *entry = 1)));
+            forget(producer);
+        };
+        let other = producer.clone();
+        let publishing = thread::spawn(move || publish(other));
+        publish(producer);
+        publishing.join().unwrap();
+        drop(waiting);
+        assert_eq!(stage.try_consume(2, |batch| assert!(batch.eq([&1, &1]))), Ok(Progress::Worked(2)));
         forget(stage);
     });
 }

@@ -127,3 +127,24 @@ fn a_pool_closes_against_those_who_wait() {
         explore_roles(2, held, [wait, |pool| _ = pool.close()], |pool| assert_eq!(pool.waiters(), 0));
     }
 }
+
+/// Who has a permit and wants another is told as well, though it may stand behind who waits for all permits.
+#[test]
+fn a_pool_is_shut_down_against_one_who_holds_a_permit() {
+    fn acquire_two(pool: &Pool) {
+        if let Ok(held) = pool.acquire() {
+            assert!(pool.acquire().is_err());
+            drop(held);
+        }
+    }
+    fn acquire_two_as_task(pool: &Pool) {
+        let bell = Bell::new();
+        if let Ok(held) = block_on(pin!(pool.acquire_async()), &bell) {
+            assert!(block_on(pin!(pool.acquire_async()), &bell).is_err());
+            drop(held);
+        }
+    }
+    for acquire in [acquire_two, acquire_two_as_task] {
+        explore_roles(1, || Pool::new(1), [acquire, Pool::shutdown], |pool| assert_eq!(pool.waiters(), 0));
+    }
+}

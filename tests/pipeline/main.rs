@@ -7,10 +7,13 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+mod cpu_time;
 mod ends;
 mod measured;
 mod order;
 mod random;
+mod reports;
 mod tasks;
 mod times;
 

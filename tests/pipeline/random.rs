@@ -1,12 +1,15 @@
 //! Random graphs against a reference: chains of stages and sections, one or several producers, rings and batches of any size, and
 //! stages that poll, wait or wait for a time, in threads and in futures, which are dropped now and then, or give back what they
-//! were given. In some rounds the graph is closed in the middle.
+//! were given. In some rounds the graph is closed in the middle, or a stage's closure panics.
 //!
 //! A few seconds by default; `LAYBY_SOAK_SECONDS` says how many for a long run, `LAYBY_SEED` repeats a failed one.
 
 use crate::common::task::{block_on, poll_once};
 use crate::common::{Random, number_from_environment, scaled, soak_duration, watchdog};
-use layby::pipeline::{Access, Batch, Closed, Graph, MultiProducer, Progress, Reader, Refused, Stage, WaitStrategy};
+use layby::pipeline::{
+    Access, Batch, Closed, Graph, MultiProducer, Progress, Reader, Reason, Refused, Stage, WaitStrategy,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::task::Poll;
 use std::thread;
@@ -105,13 +108,31 @@ fn publish(
     Ok(published)
 }
 
+/// Panics at one of its steps, if it is to.
+struct Fuse(Option<u64>);
+
+impl Fuse {
+    fn step(&mut self) {
+        match &mut self.0 {
+            Some(0) => resume_unwind(Box::new(())),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+    }
+}
+
+/// What `work` returned, or nothing if it panicked.
+fn caught(work: impl FnOnce() -> Result<u64, Closed>) -> Result<u64, Option<Closed>> {
+    catch_unwind(AssertUnwindSafe(work)).map_or(Err(None), |ended| ended.map_err(Some))
+}
+
 fn round(seed: usize) {
     let mut random = Random::of(&[seed]);
     let capacity = 1 << random.below(6);
     let strategy = random.choose(&[WaitStrategy::SpinThenSleep, WaitStrategy::Sleep]);
     let producers = random.below(3) + 1;
     let items = scaled(600) as u64;
-    let closes = random.one_in(3);
+    let (closes, panics) = (random.one_in(3), random.one_in(4));
     let mut graph = Graph::with_strategy(capacity, strategy, || (0, 0, 0));
     let mut soles: Vec<(Stage<Item>, u64)> = vec![];
     let mut readers: Vec<(Reader<Item>, u64)> = vec![];
@@ -133,20 +154,29 @@ fn round(seed: usize) {
     }
     let producer = graph.multi_producer();
     let handle = producer.handle();
+    let (victim, last_step) = (random.below(soles.len() + readers.len()), random.below(items as usize) as u64);
+    let mut fuses = (0..).map(|nth| Fuse((panics && nth == victim).then_some(last_step)));
     thread::scope(|s| {
         let mut threads = vec![];
         let mut seeds = (1..).map(|nth| Random::of(&[seed, nth]));
         for (stage, stages) in soles {
             let (random, mut seen) = (seeds.next().unwrap(), Seen { next: vec![0; producers], stages });
+            let mut fuse = fuses.next().unwrap();
             let mut one = move |item: &mut Item| {
+                fuse.step();
                 seen.check(item);
                 item.2 = step(item.2, stages);
             };
-            threads.push(s.spawn(move || work(stage, random, |batch| batch.for_each(&mut one))));
+            threads.push(s.spawn(move || caught(|| work(stage, random, |batch| batch.for_each(&mut one)))));
         }
         for (reader, stages) in readers {
             let (random, mut seen) = (seeds.next().unwrap(), Seen { next: vec![0; producers], stages });
-            threads.push(s.spawn(move || work(reader, random, |batch| batch.for_each(|item| seen.check(item)))));
+            let mut fuse = fuses.next().unwrap();
+            let mut one = move |item: &Item| {
+                fuse.step();
+                seen.check(item);
+            };
+            threads.push(s.spawn(move || caught(|| work(reader, random, |batch| batch.for_each(&mut one)))));
         }
         let publishing: Vec<_> = (0..producers)
             .map(|nth| {
@@ -161,9 +191,15 @@ fn round(seed: usize) {
         }
         let published: Vec<_> = publishing.into_iter().map(|thread| thread.join().unwrap()).collect();
         let worked: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        let panicked = worked.iter().filter(|worked| **worked == Err(None)).count();
         if !closes {
-            assert!(published.iter().all(|published| *published == Ok(items)));
-            assert!(worked.iter().all(|worked| *worked == Ok(items * producers as u64)));
+            assert_eq!(panicked, usize::from(panics));
+            let of_a_panic = |closed: &Closed| panics && matches!(closed.reason(), Reason::Panicked(_));
+            let is_told = |closed: &Option<Closed>| closed.as_ref().is_none_or(of_a_panic);
+            let all = items * producers as u64;
+            assert!(published.iter().all(|ended| ended.as_ref().map_or_else(of_a_panic, |n| *n == items)));
+            assert!(worked.iter().all(|ended| ended.as_ref().map_or_else(is_told, |n| *n == all)));
+            assert_eq!(handle.closed().is_some(), panics);
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use crate::all_asleep;
 use crate::common::task::{Woken, block_on, poll, poll_once};
-use crate::common::watchdog;
+use crate::common::{scaled, watchdog};
 use layby::pipeline::{Closed, Graph, Handle, Producer, Progress, Reason, Sharing, Stage, WaitStrategy};
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -83,8 +83,7 @@ fn yields_once() -> impl FnMut(&mut std::task::Context<'_>) -> Poll<()> {
 /// Threads before and after tasks, and producers of both kinds.
 #[test]
 fn tasks_and_threads_in_one_graph() {
-    const NUMBERS: u64 = 2_000;
-    let _watchdog = watchdog();
+    let (_watchdog, numbers) = (watchdog(), scaled(2_000) as u64);
     let mut graph = Graph::new(8, || 0_u64);
     let (first, second, third) = (graph.stage("a thread"), graph.stage("a task"), graph.stage("a thread"));
     let producer = graph.multi_producer();
@@ -94,17 +93,17 @@ fn tasks_and_threads_in_one_graph() {
         s.spawn(|| block_on(second.run_async(|entry| *entry *= 2)).unwrap());
         s.spawn(move || {
             block_on(async move {
-                for number in 0..NUMBERS {
+                for number in 0..numbers {
                     in_task.publish_async(|entry| *entry = number).await.unwrap();
                 }
             });
         });
-        s.spawn(move || (0..NUMBERS).for_each(|number| in_thread.publish(|entry| *entry = number).unwrap()));
+        s.spawn(move || (0..numbers).for_each(|number| in_thread.publish(|entry| *entry = number).unwrap()));
         let mut total = 0;
-        assert_eq!(third.run(|entry| total += *entry), Ok(2 * NUMBERS));
+        assert_eq!(third.run(|entry| total += *entry), Ok(2 * numbers));
         total
     });
-    assert_eq!(total, 2 * NUMBERS * (NUMBERS + 1));
+    assert_eq!(total, 2 * numbers * (numbers + 1));
 }
 
 #[test]

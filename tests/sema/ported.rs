@@ -5,7 +5,7 @@
 //! negative permits (JDK), a maximum of one's own (.NET), processes (glibc's tst-sem3 and 4). Closing, merging and splitting
 //! (tokio) are in tests/tasks/ported.rs.
 
-use crate::common::{Queue, Tally, eventually, scaled, watchdog};
+use crate::common::{Queue, Tally, eventually, few, scaled, watchdog};
 use layby::sema::Semaphore;
 use std::{
     sync::{
@@ -89,7 +89,7 @@ mod glibc {
     #[test]
     fn a_counter_under_one_permit() {
         let _watchdog = watchdog();
-        let (threads, rounds) = (10, scaled(10_000));
+        let (threads, rounds) = (few(10), scaled(10_000));
         let semaphore = Semaphore::new(0);
         let counter = AtomicUsize::new(0);
         thread::scope(|s| {
@@ -458,7 +458,7 @@ mod dotnet {
     #[test]
     fn concurrent_waits_and_releases() {
         let _watchdog = watchdog();
-        for (permits, pairs) in [(5, 50), (0, 50), (5, 5)] {
+        for (permits, pairs) in [(5, few(50)), (0, few(50)), (5, few(5))] {
             let semaphore = Semaphore::new(permits);
             let start = Barrier::new(2 * pairs);
             thread::scope(|s| {

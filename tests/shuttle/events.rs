@@ -8,6 +8,9 @@ use layby::{Closed, WaitError};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::thread;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::task::{Context, Wake};
 use std::time::Instant;
 
 /// How many schedules of each kind; arbitrary.
@@ -161,6 +164,50 @@ fn who_gives_up_leaves_the_lock_to_somebody() {
     both_ways(100 * SCHEDULES, model);
 }
 
+/// A waker that unwinds.
+struct Unwinding;
+
+impl Wake for Unwinding {
+    fn wake(self: std::sync::Arc<Self>) {
+        // Not from a destructor: that ends the process.
+        if !std::thread::panicking() {
+            resume_unwind(Box::new("as intended"));
+        }
+    }
+}
+
+/// A thread that is woken as it finds the lock free wakes the next, here a task, whose waker unwinds. What was handed to the thread
+/// is anybody's then, and somebody else is in charge. The tasks are there to the end, and nobody polls them again.
+#[test]
+fn who_unwinds_leaves_the_lock_to_somebody() {
+    let model = || {
+        let mutex = Arc::new(RawMutex::new());
+        let mut tasks = std::array::from_fn::<_, 8, _>(|_| Box::pin(mutex.acquire_async()));
+        mutex.acquire();
+        for task in &mut tasks {
+            let waker = std::sync::Arc::new(Unwinding).into();
+            assert!(task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        let threads = std::array::from_fn::<_, 3, _>(|number| {
+            let mutex = mutex.clone();
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let locked = catch_unwind(AssertUnwindSafe(|| mutex.acquire())).is_ok();
+                    let unlock = || if number < 2 { hand_over(&mutex) } else { release(&mutex) };
+                    let _ = locked.then(|| catch_unwind(AssertUnwindSafe(unlock)));
+                }
+            })
+        });
+        let _ = catch_unwind(AssertUnwindSafe(|| hand_over(&mutex)));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(mutex.try_acquire(), "it is kept for who is gone");
+        for task in tasks {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(task)));
+        }
+    };
+    both_ways(40 * SCHEDULES, model);
+}
+
 #[test]
 fn one_fair_holder_at_a_time() {
     check(|| {
@@ -186,6 +233,12 @@ fn one_fair_holder_at_a_time() {
 fn release(mutex: &RawMutex) {
     // SAFETY: a model releases what it holds.
     unsafe { mutex.release() }
+}
+
+#[allow(unsafe_code)]
+fn hand_over(mutex: &RawMutex) {
+    // SAFETY: as above.
+    unsafe { mutex.release_fair() }
 }
 
 #[allow(unsafe_code)]

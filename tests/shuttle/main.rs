@@ -10,6 +10,8 @@ mod random;
 
 mod events;
 mod fuzz;
+mod mixture;
+mod pipelines;
 mod schedules;
 mod sema;
 mod table;

@@ -114,3 +114,53 @@ fn a_semaphore_made_in_its_place_has_the_permits_that_are_posted() {
     assert!(poll_once(first).is_ready() && poll_once(second).is_pending());
     assert_eq!(semaphore.available(), 0);
 }
+
+/// What is granted beyond the tickets that are drawn, of which the next has been given up in the queue that was there before.
+#[test]
+fn a_mutex_made_in_its_place_and_given_up_excludes() {
+    let mut mutex = FairMutex::new(());
+    mem::forget(mutex.lock());
+    give_up_before_a_forgotten_one(0, || mutex.lock_async());
+    give_up_before_a_forgotten_one(1, || mutex.lock_async());
+    mutex = FairMutex::new(());
+    {
+        let held = mutex.lock();
+        let mut granted = pin!(mutex.lock_async());
+        assert!(poll_once(granted.as_mut()).is_pending());
+        drop(held);
+    }
+    let first = mutex.try_lock();
+    assert!(first.is_some() && mutex.try_lock().is_none());
+}
+
+/// The same: one ticket before those that are granted.
+#[test]
+fn a_reader_writer_lock_made_in_its_place_and_given_up_excludes() {
+    let mut lock = RwLock::new(());
+    mem::forget(lock.write());
+    give_up_before_a_forgotten_one(0, || lock.write_async());
+    give_up_before_a_forgotten_one(1, || lock.read_async());
+    lock = RwLock::new(());
+    drop(lock.read());
+    {
+        let held = lock.write();
+        let mut granted = pin!(lock.read_async());
+        assert!(poll_once(granted.as_mut()).is_pending());
+        drop(held);
+    }
+    let reader = lock.try_read();
+    assert!(reader.is_some() && lock.try_write().is_none());
+}
+
+#[test]
+fn a_semaphore_made_in_its_place_has_no_more_than_is_posted() {
+    let posts = [Semaphore::post, Semaphore::post_conservatively, |semaphore: &Semaphore| semaphore.post_many(1)];
+    for (post, before) in posts.into_iter().flat_map(|post| [(post, 0), (post, 1)]) {
+        let mut semaphore = Semaphore::new(0);
+        (0..before).for_each(|_| give_up_before_a_forgotten_one(0, || semaphore.take_async()));
+        give_up_before_a_forgotten_one(1, || semaphore.take_async());
+        semaphore = Semaphore::new(1);
+        post(&semaphore);
+        assert_eq!(semaphore.available(), 2);
+    }
+}

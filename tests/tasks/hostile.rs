@@ -4,7 +4,7 @@
 use crate::common::task::{Woken, poll, poll_once};
 use crate::flag::Flag;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{
     Arc, Mutex,
@@ -228,4 +228,25 @@ fn a_crowd_is_woken_by_one_call() {
         assert_eq!(woken.count(), 1);
         assert!(poll_once(future.as_mut()).is_ready());
     }
+}
+
+/// A wake of one that chose a future as it became ready goes to the next, whose waker panics. The future is over all the same: nothing is
+/// left of it to be waited for or given back.
+#[test]
+fn a_future_is_over_though_the_next_ones_waker_panics() {
+    let table = layby::WaitTable::with_slots(1);
+    let panics = hostile(When::Wake, || resume_unwind(Box::new("as intended")));
+    let behind = std::cell::RefCell::new(Box::pin(table.wait_if_async(&table, || true)));
+    let mut ready = Box::pin(table.wait_if_async(&table, || {
+        assert!(behind.borrow_mut().as_mut().poll(&mut Context::from_waker(&waker(&panics))).is_pending());
+        panics.arm();
+        assert_eq!(table.wake_one(&table), 1, "it chose the older one");
+        false
+    }));
+    let mut poll = || catch_unwind(AssertUnwindSafe(|| poll_once(ready.as_mut())));
+    assert!(poll().is_err() && panics.is_done(), "it was passed on");
+    assert!(poll().is_err(), "it waits again");
+    drop(ready);
+    assert!(poll_once(behind.borrow_mut().as_mut()).is_ready());
+    assert_eq!(table.waiters().len(), 0);
 }

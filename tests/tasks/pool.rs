@@ -2,17 +2,19 @@
 
 use crate::common::task::{Woken, block_on, poll, poll_once};
 use crate::common::{eventually, watchdog};
+use crate::hostile::{When, hostile, waker};
 use layby::sema::Pool;
 use layby::{Closed, WaitError};
 use std::pin::pin;
-use std::task::Poll;
+use std::sync::Mutex;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 #[test]
 fn permits_are_lent_and_come_back() {
     let pool = Pool::new(2);
     let two = pool.acquire_many(2).unwrap();
-    assert_eq!(pool.try_acquire().unwrap_err(), WaitError::TimedOut);
+    assert!(pool.try_acquire().unwrap().is_none());
     assert_eq!(pool.acquire_within(Duration::ZERO).unwrap_err(), WaitError::TimedOut);
     assert!(poll_once(pin!(pool.acquire_async())).is_pending());
     drop(two);
@@ -38,7 +40,7 @@ fn close_tells_all_who_wait_and_all_who_come() {
             assert_eq!(thread.join().unwrap(), Err(Closed));
         }
         assert_eq!(timed.join().unwrap(), Err(WaitError::Closed));
-        assert_eq!(woken.count(), 1);
+        woken.reaches(1);
         assert!(matches!(poll(task.as_mut(), &woken), Poll::Ready(Err(Closed))));
         drop(dropped);
     });
@@ -69,6 +71,38 @@ fn a_future_is_dropped_when_the_pool_has_closed() {
     assert!(matches!(poll_once(tasks[2].as_mut().unwrap().as_mut()), Poll::Ready(Err(Closed))));
     drop(held);
     pool.shutdown();
+}
+
+#[test]
+fn many_may_shut_it_down_at_a_time() {
+    let pool = Pool::new(2);
+    let held = pool.acquire().unwrap();
+    let mut shutdowns: Vec<_> = (0..100).map(|_| Box::pin(pool.shutdown_async())).collect();
+    for shutdown in &mut shutdowns {
+        assert!(poll_once(shutdown.as_mut()).is_pending());
+    }
+    drop(held);
+    for shutdown in &mut shutdowns {
+        assert!(poll_once(shutdown.as_mut()).is_ready());
+    }
+}
+
+/// It finds the pool open and no permit; then it is closed, and another stands in line for all permits, which waits for that of
+/// the first.
+#[test]
+fn who_comes_behind_a_shutdown_is_told() {
+    let pool: &'static Pool = Box::leak(Box::new(Pool::new(1)));
+    let held = pool.acquire().unwrap();
+    let shutdown: &'static Mutex<_> = Box::leak(Box::new(Mutex::new(Box::pin(pool.shutdown_async()))));
+    let shuts_down = hostile(When::Clone, || assert!(poll_once(shutdown.lock().unwrap().as_mut()).is_pending()));
+    let waker = waker(&shuts_down);
+    shuts_down.arm();
+    let mut second = pin!(pool.acquire_async());
+    let told = second.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(shuts_down.is_done() && matches!(told, Poll::Ready(Err(Closed))));
+    drop(held);
+    assert!(poll_once(shutdown.lock().unwrap().as_mut()).is_ready());
+    assert_eq!(pool.waiters(), 0);
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod system_calls;
 mod time;
 mod waiters;
 
-use common::{Form, Rally, Tally, counting_backend, leaked, leaked_on, scaled, watchdog};
+use common::{Form, Rally, Tally, counting_backend, few, leaked, leaked_on, scaled, watchdog};
 use layby::{
     Armed, Key, WaitOutcome, WaitTable, arm, location_wait, location_wait_deadline, location_wake_all,
     location_wake_all_seqcst,
@@ -376,7 +376,8 @@ fn sizes_that_are_no_power_of_two_panic() {
     for slots in [0, 3, 6, 4095] {
         std::panic::catch_unwind(|| WaitTable::with_slots(slots)).expect_err("the size must be refused");
     }
-    assert_eq!(WaitTable::default().slots(), 4096);
+    // Miri's are fewer.
+    assert!(cfg!(miri) || WaitTable::default().slots() == 4096);
 }
 
 #[test]
@@ -398,7 +399,7 @@ fn debug_says_what_there_is() {
 #[test]
 fn a_wake_disturbs_nobody_of_another_key() {
     counting_backend!(Undisturbed);
-    const KEYS: u64 = 40;
+    const KEYS: u64 = few(40) as u64;
     let _watchdog = watchdog();
     let table = &leaked_on::<Undisturbed>(1);
     let open = &AtomicBool::new(false);

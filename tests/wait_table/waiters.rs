@@ -522,8 +522,8 @@ fn a_writer_may_fail_once() {
     assert_eq!(writer.0, 1, "writes after the error");
 }
 
-/// Reports to standard error, by signal and by the debugger's function, of a process that hangs.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(layby_park)))]
+/// Reports to standard error, by signal and by the debugger's function, of a process that hangs. Miri has neither signals nor processes.
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, miri))))]
 #[allow(unsafe_code, reason = "kill, and the function by its C name")]
 mod on_demand {
     use super::*;
@@ -622,6 +622,50 @@ mod on_demand {
         }
         let _watchdog = watchdog();
         let mut child = process("waiters::on_demand::the_interrupted_code_notices_nothing", "signal");
+        assert!(child.wait().unwrap().success());
+    }
+
+    /// A thread that is to be cancelled is not, while it waits; though a handler makes a report there.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_report_is_no_cancellation_point() {
+        use std::{os::unix::thread::JoinHandleExt, sync::atomic::AtomicUsize};
+
+        unsafe extern "C" {
+            fn pthread_setcancelstate(state: libc::c_int, old: *mut libc::c_int) -> libc::c_int;
+        }
+        const DISABLE: libc::c_int = 1;
+
+        static REPORTS: AtomicUsize = AtomicUsize::new(0);
+        extern "C" fn report(_: libc::c_int) {
+            layby::dump_waiters();
+            REPORTS.fetch_add(1, Ordering::Relaxed);
+        }
+
+        static PERMITS: Semaphore = Semaphore::new(0);
+        if env::var_os(HOW).is_some() {
+            let victim = thread::spawn(|| {
+                PERMITS.take();
+                // The end of a thread has cancellation points.
+                // SAFETY: a null place for the old state is allowed.
+                assert_eq!(unsafe { pthread_setcancelstate(DISABLE, std::ptr::null_mut()) }, 0);
+            });
+            eventually(|| layby::waiters().first().is_some_and(|waiter| waiter.activity() == Activity::Asleep));
+            // SAFETY: an all-zero sigaction is a valid one; the handler does what a handler may; the thread has not been joined.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = report as *const () as usize;
+                assert_eq!(libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()), 0);
+                assert_eq!(libc::pthread_cancel(victim.as_pthread_t()), 0);
+                assert_eq!(libc::pthread_kill(victim.as_pthread_t(), libc::SIGUSR1), 0);
+            }
+            eventually(|| REPORTS.load(Ordering::Relaxed) == 1);
+            PERMITS.post();
+            victim.join().unwrap();
+            return;
+        }
+        let _watchdog = watchdog();
+        let mut child = process("waiters::on_demand::a_report_is_no_cancellation_point", "signal");
         assert!(child.wait().unwrap().success());
     }
 

@@ -10,13 +10,15 @@
 //!
 //! By hand: `RUSTFLAGS='--cfg layby_shuttle' cargo test --release --test shuttle fuzz -- --nocapture`
 
+mod bench;
+mod pipelines;
 mod program;
 mod reference;
 mod run;
 mod shrink;
 
 use crate::random::Random;
-use run::{Programs, run};
+use bench::{Program, Programs, Tally, run};
 use std::{cell::Cell, env, fs, panic, path::Path, sync::Once};
 
 /// A number of seconds' worth, on two cores.
@@ -58,15 +60,15 @@ fn quietly<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Runs all programs. The first that fails is made as small as it gets, and reported.
-fn check(programs: Programs) -> run::Tally {
+fn check<P: Program>(test: &str, programs: Programs) -> Tally {
     let outcome = quietly(|| {
-        run(programs).map_err(|failure| {
-            let small = shrink::shrink(&failure.bytes);
-            let why = run(Box::new(std::iter::once(small.clone()))).expect_err("it failed before").why;
-            let program = program::Program::decode(&small);
+        run::<P>(programs).map_err(|failure| {
+            let small = shrink::shrink::<P>(&failure.bytes);
+            let why = run::<P>(Box::new(std::iter::once(small.clone()))).expect_err("it failed before").why;
+            let program = P::decode(&small);
             format!(
                 "{why}\n{program:#?}\nfirst seen: {}\nagain: LAYBY_FUZZ_HEX={} RUSTFLAGS='--cfg layby_shuttle' \
-                 cargo test --release --test shuttle fuzz::random_programs -- --nocapture",
+                 cargo test --release --test shuttle fuzz::{test} -- --nocapture",
                 failure.why,
                 to_hex(&small)
             )
@@ -89,30 +91,59 @@ fn from_hex(hex: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] * 16 + pair[1]).collect()
 }
 
-#[test]
-fn random_programs() {
+/// The program in the environment, or random ones; the seed, and what came of them.
+fn check_random<P: Program>(test: &str, programs: usize) -> Option<Tally> {
     if let Ok(hex) = env::var("LAYBY_FUZZ_HEX") {
-        check(Box::new(std::iter::once(from_hex(&hex))));
-        return;
+        check::<P>(test, Box::new(std::iter::once(from_hex(&hex))));
+        return None;
     }
     let seed = number_from_environment("LAYBY_SEED", std::process::id() as usize);
-    let count = number_from_environment("LAYBY_FUZZ_PROGRAMS", PROGRAMS);
+    let count = number_from_environment("LAYBY_FUZZ_PROGRAMS", programs);
     let mut random = Random::of(&[seed]);
-    let tally = check(Box::new((0..count).map(move |_| random_bytes(&mut random))));
+    let tally = check::<P>(test, Box::new((0..count).map(move |_| random_bytes(&mut random))));
     println!("seed {seed}: {tally:?}");
     assert_eq!(tally.programs, count);
-    // Otherwise it would not see much.
-    assert!(tally.calls > 3 * count && tally.given_up > count / 20 && tally.asleep > count / 10, "{tally:?}");
+    Some(tally)
+}
+
+/// All programs of a directory: each line of a file is one.
+fn check_corpus<P: Program>(test: &str, corpus: &str) {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shuttle/fuzz").join(corpus);
+    let mut files: Vec<_> = fs::read_dir(corpus).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let text = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect::<Vec<_>>().join("\n");
+    let programs: Vec<_> = text.split_whitespace().map(from_hex).collect();
+    let count = programs.len();
+    assert!(count > 0);
+    assert_eq!(check::<P>(test, Box::new(programs.into_iter())).programs, count);
+}
+
+#[test]
+fn random_programs() {
+    if let Some(tally) = check_random::<program::Program>("random_programs", PROGRAMS) {
+        // Otherwise it would not see much.
+        let count = tally.programs;
+        assert!(tally.calls > 3 * count && tally.given_up > count / 20 && tally.asleep > count / 10, "{tally:?}");
+    }
 }
 
 /// Programs that once found something: each of them failed with a mutant.
 #[test]
 fn the_corpus() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shuttle/fuzz/corpus");
-    let mut files: Vec<_> = fs::read_dir(corpus).unwrap().map(|file| file.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty());
-    let count = files.len();
-    let tally = check(Box::new(files.into_iter().map(|file| from_hex(&fs::read_to_string(file).unwrap()))));
-    assert_eq!(tally.programs, count);
+    check_corpus::<program::Program>("random_programs", "corpus");
+}
+
+#[test]
+fn random_pipelines() {
+    if let Some(tally) = check_random::<pipelines::Program>("random_pipelines", PROGRAMS / 4) {
+        let count = tally.programs;
+        assert!(tally.calls > 3 * count && tally.given_up > count / 20, "{tally:?}");
+        assert!((count / 10..count / 2).contains(&tally.cut_short), "{tally:?}");
+    }
+}
+
+/// Graphs that once found something.
+#[test]
+fn the_corpus_of_pipelines() {
+    check_corpus::<pipelines::Program>("random_pipelines", "pipelines/corpus");
 }

@@ -8,6 +8,13 @@
 //! | 2 for each | which thread and in which way; what |
 //! | the rest | the schedule, a byte a step; then each thread goes on for as long as it can |
 
+use super::{
+    bench::{self, Bench, Schedule},
+    reference::Reference,
+    run::run_one,
+};
+use std::sync::Arc;
+
 /// What a thread calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Call {
@@ -73,42 +80,39 @@ pub(crate) enum Patience {
 pub(crate) struct Program {
     pub(crate) permits: [u64; 2],
     pub(crate) threads: [Vec<Call>; THREADS],
-    pub(crate) schedule: Schedule,
+    schedule: Schedule,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Schedule {
-    /// Another thread may get its turn once in this number of steps.
-    pub(crate) stays: u8,
-    pub(crate) choices: Vec<u8>,
-}
+impl bench::Program for Program {
+    type Reference = Reference;
+    const HAS_RESCUER: bool = true;
 
-impl Program {
-    pub(crate) fn decode(bytes: &[u8]) -> Self {
+    fn decode(bytes: &[u8]) -> Self {
         let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
         let calls = byte(2) as usize % (MOST_CALLS + 1);
         let mut threads: [Vec<Call>; THREADS] = Default::default();
         for at in (0..calls).map(|number| HEAD + 2 * number) {
             threads[byte(at) as usize % THREADS].push(Call::decode(byte(at) / THREADS as u8, byte(at + 1)));
         }
-        let schedule = bytes.get(HEAD + 2 * calls..).unwrap_or_default();
-        Self {
-            permits: [u64::from(byte(0) % 3), u64::from(byte(0) / 3 % 3)],
-            threads,
-            schedule: Schedule { stays: 1 << (byte(1) % 5), choices: schedule.to_vec() },
-        }
+        let schedule = Schedule::decode(byte(1), bytes.get(HEAD + 2 * calls..));
+        Self { permits: [u64::from(byte(0) % 3), u64::from(byte(0) / 3 % 3)], threads, schedule }
     }
-}
 
-/// The bytes without one of the calls, if there are that many.
-pub(crate) fn without_call(bytes: &[u8], number: usize) -> Option<Vec<u8>> {
-    let at = HEAD + 2 * number;
-    let calls = *bytes.get(2)? as usize % (MOST_CALLS + 1);
-    (number < calls && at + 2 <= bytes.len()).then(|| {
-        let mut shorter = [&bytes[..at], &bytes[at + 2..]].concat();
-        shorter[2] = calls as u8 - 1;
-        shorter
-    })
+    fn without_call(bytes: &[u8], number: usize) -> Option<Vec<u8>> {
+        bench::without_pair(bytes, HEAD, MOST_CALLS, number)
+    }
+
+    fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    fn reference(&self) -> Reference {
+        Reference::new(self.permits)
+    }
+
+    fn run(self, bench: &Arc<Bench<Self>>) {
+        run_one(self, bench);
+    }
 }
 
 impl Call {

@@ -1,6 +1,7 @@
-//! Runs programs under shuttle, each by its own schedule, with the reference beside it.
+//! Runs a program of the primitives.
 
 use super::{
+    bench::Bench,
     program::{Call, FAIR, Patience, Program},
     reference::{Outcome, RESCUER, Reference},
 };
@@ -12,156 +13,10 @@ use layby::{
     sema::Semaphore,
 };
 use shuttle::{
-    Config, FailurePersistence, MaxSteps, Runner,
-    scheduler::{Schedule, Scheduler, Task, TaskId},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
-
-pub(crate) type Programs = Box<dyn Iterator<Item = Vec<u8>> + Send>;
-
-/// What came of programs that did not fail.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) programs: usize,
-    pub(crate) calls: usize,
-    /// Calls that gave up.
-    pub(crate) given_up: usize,
-    /// Moments at which somebody slept and nobody could go on.
-    pub(crate) asleep: usize,
-}
-
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) why: String,
-}
-
-/// More steps than any program takes.
-const STEPS: usize = 200_000;
-/// The first thread that a program's main thread starts.
-const RESCUERS_TASK: usize = 1;
-
-/// Runs all programs, or as many as it takes for one to fail.
-pub(crate) fn run(programs: Programs) -> Result<Tally, Failure> {
-    let bench = Arc::new(Bench(Mutex::new(OnTheBench {
-        bytes: Vec::new(),
-        program: Program::decode(&[]),
-        reference: Reference::new([0; 2]),
-        is_rescuing: false,
-        failure: None,
-        tally: Tally::default(),
-    })));
-    let mut config = Config::new();
-    config.failure_persistence = FailurePersistence::None;
-    config.max_steps = MaxSteps::FailAfter(STEPS);
-    config.silence_warnings = true;
-    config.ungraceful_shutdown_config.immediately_return_on_panic = true;
-    let scheduler = ByBytes { programs, bench: Arc::clone(&bench), choices: Vec::new(), stays: 1, at: 0 };
-    let run = Runner::new(scheduler, config);
-    let on_the_bench = Arc::clone(&bench);
-    let outcome = catch_unwind(AssertUnwindSafe(|| run.run(move || run_one(&on_the_bench))));
-    let bench = bench.lock();
-    let why = outcome.err().map(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        text.or(panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_default()
-    });
-    match bench.failure.clone().or(why) {
-        Some(why) => Err(Failure { bytes: bench.bytes.clone(), why }),
-        None => Ok(bench.tally.clone()),
-    }
-}
-
-/// The program that is running, and what the reference makes of it.
-struct OnTheBench {
-    bytes: Vec<u8>,
-    program: Program,
-    reference: Reference,
-    is_rescuing: bool,
-    failure: Option<String>,
-    tally: Tally,
-}
-
-/// Real, not shuttle's: looking at it is no step of the program.
-struct Bench(Mutex<OnTheBench>);
-
-impl Bench {
-    fn lock(&self) -> MutexGuard<'_, OnTheBench> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn call(&self, thread: usize, call: Call) {
-        let mut bench = self.lock();
-        bench.tally.calls += 1;
-        bench.reference.call(thread, call);
-    }
-
-    /// A failure ends the program: the scheduler sees it.
-    fn judge(&self, judgement: impl FnOnce(&mut Reference) -> Result<(), String>) {
-        let mut bench = self.lock();
-        if let Err(why) = judgement(&mut bench.reference) {
-            bench.failure.get_or_insert(why);
-        }
-    }
-}
-
-/// Chooses the next thread by the next byte.
-struct ByBytes {
-    programs: Programs,
-    bench: Arc<Bench>,
-    choices: Vec<u8>,
-    stays: u8,
-    at: usize,
-}
-
-impl Scheduler for ByBytes {
-    fn new_execution(&mut self) -> Option<Schedule> {
-        let mut bench = self.bench.lock();
-        if bench.failure.is_some() {
-            return None;
-        }
-        bench.bytes = self.programs.next()?;
-        bench.program = Program::decode(&bench.bytes);
-        bench.reference = Reference::new(bench.program.permits);
-        bench.is_rescuing = false;
-        bench.tally.programs += 1;
-        self.choices.clone_from(&bench.program.schedule.choices);
-        self.stays = bench.program.schedule.stays;
-        self.at = 0;
-        Some(Schedule::new(0))
-    }
-
-    fn next_task(&mut self, runnable: &[&Task], current: Option<TaskId>, is_yielding: bool) -> Option<TaskId> {
-        if self.bench.lock().failure.is_some() {
-            return None;
-        }
-        // The rescuer comes when nobody else can go on; once it is in the middle of a call it is as the others.
-        let rescuer = TaskId::from(RESCUERS_TASK);
-        let is_rescuing = self.bench.lock().is_rescuing;
-        let others: Vec<_> = runnable.iter().map(|task| task.id()).filter(|id| is_rescuing || *id != rescuer).collect();
-        if others.is_empty() {
-            return Some(rescuer);
-        }
-        let choice = self.choices.get(self.at).copied();
-        self.at += 1;
-        let stays = choice.is_none_or(|choice| choice % self.stays != 0) && !is_yielding;
-        if let Some(current) = current.filter(|current| stays && others.contains(current)) {
-            return Some(current);
-        }
-        // At the end of the schedule everybody in turn.
-        let next = current.map_or(0, |current| others.iter().position(|id| *id > current).unwrap_or(0));
-        Some(others[choice.map_or(next, |choice| (choice / self.stays) as usize) % others.len()])
-    }
-
-    fn next_u64(&mut self) -> u64 {
-        0
-    }
-}
+use std::{sync::Arc, time::Instant};
 
 /// What programs work with.
 struct World {
@@ -178,9 +33,7 @@ struct World {
     cancel: Cancel,
 }
 
-fn run_one(bench: &Arc<Bench>) {
-    model::begin();
-    let program = bench.lock().program.clone();
+pub(crate) fn run_one(program: Program, bench: &Arc<Bench<Program>>) {
     let world: &'static World = Box::leak(Box::new(World {
         semaphores: program.permits.map(Semaphore::new),
         fair: RawFairMutex::new(),
@@ -214,7 +67,7 @@ fn run_one(bench: &Arc<Bench>) {
 }
 
 /// Runs only while all others sleep: checks that they do so rightly, and gives them what they wait for.
-fn rescue(bench: &Arc<Bench>, world: &'static World, over: &AtomicUsize) {
+fn rescue(bench: &Arc<Bench<Program>>, world: &'static World, over: &AtomicUsize) {
     let mut actor = Actor::new(RESCUER, world, bench);
     let gifts = [
         Call::Expire,
@@ -243,13 +96,13 @@ fn rescue(bench: &Arc<Bench>, world: &'static World, over: &AtomicUsize) {
 struct Actor<'a> {
     number: usize,
     world: &'static World,
-    bench: &'a Bench,
+    bench: &'a Bench<Program>,
     holds_lock: bool,
     fair_ticket: Option<Ticket>,
 }
 
 impl<'a> Actor<'a> {
-    fn new(number: usize, world: &'static World, bench: &'a Bench) -> Self {
+    fn new(number: usize, world: &'static World, bench: &'a Bench<Program>) -> Self {
         Self { number, world, bench, holds_lock: false, fair_ticket: None }
     }
 
@@ -275,7 +128,11 @@ impl<'a> Actor<'a> {
     }
 
     fn perform(&mut self, call: Call) {
-        self.bench.call(self.number, call);
+        {
+            let mut bench = self.bench.lock();
+            bench.tally.calls += 1;
+            bench.reference.call(self.number, call);
+        }
         let result = self.result_of(call);
         self.bench.judge(|reference| reference.returns(self.number, result));
         let gave_up = result == 0
