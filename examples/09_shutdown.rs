@@ -1,4 +1,4 @@
-//! A pool of workers that shuts down at once, whatever each of them waits for, and without polling: for a job, for a
+//! A pool of workers that shuts down, jobs left or not, whatever each of them waits for, and without polling: for a job, for a
 //! connection, or for a batch to be complete.
 //!
 //! The one `Cancel` may as well be a static, and raised by a signal handler: that allocates nothing and takes no lock.
@@ -25,6 +25,8 @@ impl Pool {
     /// Works until it is told to stop: every wait can be the one that is cancelled, and `?` is all that it takes.
     fn work(&self, worker: usize) -> Result<(), Stopped> {
         loop {
+            // What is there wins over a cancellation: without this the jobs that are left would be done first.
+            Limit::from(&self.shutdown).check()?;
             self.jobs.take_within(&self.shutdown)?;
             // Somebody is patient for a second, and not at all during a shutdown.
             let within = Limit::from(Duration::from_secs(1)).or(&self.shutdown);

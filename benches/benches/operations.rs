@@ -16,10 +16,10 @@ use layby_bench::contender::locks::{ParkingLotCondvar, ParkingLotMutex, Raw, Std
 use layby_bench::contender::word_wait::{AtomicWait, Counting, Futex};
 use layby_bench::crowd::{Broadcast, Counter, Crowd};
 use layby_bench::herd::Herd;
-use layby_bench::pipeline;
 use layby_bench::workload::{
     hand_over_chain, ping_pong, repeat_alone, two_fetch_adds, uncontended, uncontended_exclusion,
 };
+use layby_bench::{pipeline, shapes};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -124,20 +124,22 @@ fn between_threads(criterion: &mut Criterion) {
             ("tokio", |n| hand_over_chain::<Tokio>(8, n)),
         ],
     );
-    group(
-        criterion,
-        "three-stage pipeline, an item",
-        &[
-            ("layby pipeline, batch 1", pipeline::layby_three::<1>),
-            ("layby EventCounts, batch 1", pipeline::eventcounts_three::<1>),
-            ("crossbeam-channel, batch 1", pipeline::crossbeam_three::<1>),
-            ("std mpsc, batch 1", pipeline::std_mpsc_three::<1>),
-            ("layby pipeline, batch 16", pipeline::layby_three::<16>),
-            ("layby EventCounts, batch 16", pipeline::eventcounts_three::<16>),
-            ("crossbeam-channel, batch 16", pipeline::crossbeam_three::<16>),
-            ("std mpsc, batch 16", pipeline::std_mpsc_three::<16>),
-        ],
-    );
+}
+
+/// An entry of a pipeline, of every shape and peer.
+fn pipelines(criterion: &mut Criterion) {
+    let with = |ours: pipeline::Passing, peers: &[Workload]| [&[("layby", ours)], peers].concat();
+    let shapes = [
+        ("producer and one stage, batch 1", with(pipeline::layby_two::<1>, &pipeline::peers_of_two::<1>())),
+        ("producer and one stage, batch 16", with(pipeline::layby_two::<16>, &pipeline::peers_of_two::<16>())),
+        ("producer and two stages, batch 1", with(pipeline::layby_three::<1>, &pipeline::peers_of_three::<1>())),
+        ("producer and two stages, batch 16", with(pipeline::layby_three::<16>, &pipeline::peers_of_three::<16>())),
+        ("three producers and one stage", with(shapes::layby_producers, &shapes::peers_of_producers())),
+        ("diamond of four stages", with(shapes::layby_diamond, &shapes::peers_of_diamond())),
+    ];
+    for (title, contenders) in shapes {
+        group(criterion, &format!("pipeline, {title}"), &contenders);
+    }
 }
 
 fn letting_all_go(criterion: &mut Criterion) {
@@ -238,5 +240,14 @@ fn wake_among_strangers(slots: usize, strangers: usize, n: u64) -> Duration {
     })
 }
 
-criterion_group!(benches, no_contention, waking_nobody, between_threads, letting_all_go, among_many, collisions);
+criterion_group!(
+    benches,
+    no_contention,
+    waking_nobody,
+    between_threads,
+    pipelines,
+    letting_all_go,
+    among_many,
+    collisions
+);
 criterion_main!(benches);

@@ -70,6 +70,16 @@ extern "C" {
 #define LAYBY_CHECK_
 #endif
 
+/* For what takes a few nanoseconds: called through its address, and not by way of a jump, where the library is a shared one. */
+#if defined(__ELF__) && defined(__has_attribute)
+#if __has_attribute(__noplt__)
+#define LAYBY_SHORT_ __attribute__((__noplt__))
+#endif
+#endif
+#ifndef LAYBY_SHORT_
+#define LAYBY_SHORT_
+#endif
+
 /* The version of this header; layby_version() is that of the library. */
 #define LAYBY_VERSION "0.1.0"
 
@@ -110,10 +120,10 @@ typedef struct layby_semaphore {
 LAYBY_CHECK_ int layby_semaphore_init(layby_semaphore_t *semaphore, uint64_t permits) LAYBY_NOEXCEPT_;
 
 /* Takes a permit, waiting for one if necessary. */
-void layby_semaphore_wait(layby_semaphore_t *semaphore) LAYBY_NOEXCEPT_;
+LAYBY_SHORT_ void layby_semaphore_wait(layby_semaphore_t *semaphore) LAYBY_NOEXCEPT_;
 
 /* Takes a permit if there is one that nobody waits for. EAGAIN: there is none. */
-LAYBY_CHECK_ int layby_semaphore_trywait(layby_semaphore_t *semaphore) LAYBY_NOEXCEPT_;
+LAYBY_SHORT_ LAYBY_CHECK_ int layby_semaphore_trywait(layby_semaphore_t *semaphore) LAYBY_NOEXCEPT_;
 
 /* Takes a permit, waiting for one until the deadline. ETIMEDOUT: none came in time. EINVAL: that is no time. */
 LAYBY_CHECK_ int layby_semaphore_timedwait(layby_semaphore_t *semaphore,
@@ -135,7 +145,7 @@ LAYBY_CHECK_ int layby_semaphore_wait_within(layby_semaphore_t *semaphore, uint6
 
 /* Adds a permit, and wakes the thread that it goes to. The semaphore must stay alive until this returns, which may be after that
  * thread has gone on. */
-void layby_semaphore_post(layby_semaphore_t *semaphore) LAYBY_NOEXCEPT_;
+LAYBY_SHORT_ void layby_semaphore_post(layby_semaphore_t *semaphore) LAYBY_NOEXCEPT_;
 
 /* Adds so many permits, and wakes the threads that they go to. EOVERFLOW: there would be more than LAYBY_SEMAPHORE_MAX; none is
  * added. */

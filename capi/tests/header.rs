@@ -56,20 +56,21 @@ fn defined() -> Signatures {
     found
 }
 
-/// The header without its comments, and without what is only for the preprocessor.
+/// The header without its comments, without what is only for the preprocessor, and without attributes.
 fn declarations() -> String {
     let mut text = file("include/layby.h");
     while let Some(start) = text.find("/*") {
         let end = text[start..].find("*/").unwrap() + start + 2;
         text.replace_range(start..end, " ");
     }
-    text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
+    let text = text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
+    text.replace("LAYBY_SHORT_ ", "").replace("LAYBY_CHECK_ ", "").replace(" LAYBY_NOEXCEPT_", "")
 }
 
 /// What the header declares: every function that begins with `layby_`.
 fn declared() -> Signatures {
     let mut found = Signatures::new();
-    let text = declarations().replace("LAYBY_CHECK_", "").replace("LAYBY_NOEXCEPT_", "");
+    let text = declarations();
     for statement in text.split(';').map(words).filter(|statement| statement.ends_with(')')) {
         let statement = statement.trim_start_matches("extern \"C\" { ");
         let Some((head, parameters)) = statement.trim_end_matches(')').split_once('(') else { continue };
@@ -130,7 +131,7 @@ fn the_header_has_the_librarys_numbers() {
 #[test]
 fn thread_sanitizer_is_told_by_functions_of_the_same_signature() {
     let tsan = words(&file("include/layby_tsan.h"));
-    let header = words(&declarations().replace("LAYBY_CHECK_ ", "").replace(" LAYBY_NOEXCEPT_", ""));
+    let header = words(&declarations());
     let told = tsan.split("#define layby_").skip(1).map(|rest| rest.split(' ').next().unwrap().to_owned());
     let told: Vec<_> = told.collect();
     for name in &told {

@@ -5,11 +5,13 @@
 pub mod any;
 pub mod broadcast;
 pub mod busy;
+pub mod condvar;
 pub mod contention;
 pub mod events;
 pub mod facts;
 pub mod held;
 pub mod measure;
+pub mod pipelines;
 pub mod rwlock;
 pub mod semaphore;
 pub mod strangers;
@@ -55,6 +57,8 @@ pub const GROUPS: &[Group] = &[
     group("busy-barging", busy::barging, "mutexes beside a program for each CPU, T = 2 to 64: parking_lot, std"),
     group("pools", busy::pools, "several permits, held for nothing to 20 us, or asleep: tokio"),
     group("held", held::for_a_while, "Mutex held for 0 to 100 us, T = 2 to 64: the better of std and parking_lot"),
+    group("condvar", condvar::one_slot, "a queue of one slot, all notified of every change: parking_lot, std"),
+    group("condvar-crowd", condvar::crowd, "8 and 64 who wait are notified at once: parking_lot, std"),
     group(
         "rwlock",
         rwlock::no_contention,
@@ -62,7 +66,10 @@ pub const GROUPS: &[Group] = &[
     ),
     group("rwlock-mixed", rwlock::mixed, "RwLock, 0 to 50 % writes, T = 2 to 32: parking_lot, std, tokio"),
     group("eventcount", events::targeted_wake, "advance with 1,000 values awaited: condvar broadcast"),
-    group("pipeline", events::pipeline, "two and three threads over one ring: disruptor, channels"),
+    group("pipeline", pipelines::chains, "two and three threads over one ring: disruptor, channels"),
+    group("pipeline-shapes", pipelines::shapes, "three producers, and a diamond, over one ring: disruptor, channels"),
+    group("pipeline-latency", pipelines::latency, "an entry every 1 to 100 us: crossbeam-channel, disruptor"),
+    group("pipeline-idle", pipelines::idle, "CPU time of three stages that wait for ten seconds"),
     group("size", facts::sizes, "bytes of each type, and of the global table"),
 ];
 

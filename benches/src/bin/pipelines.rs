@@ -41,8 +41,11 @@ fn throughput(title: &str, contenders: &[(&str, Passing)], rounds: usize) {
     println!("{table}");
 }
 
+fn with(ours: Passing, peers: &[(&'static str, Passing)]) -> Vec<(&'static str, Passing)> {
+    [&[("layby", ours)], peers].concat()
+}
+
 fn chains(rounds: usize) {
-    let with = |ours: Passing, peers: &[(&'static str, Passing)]| [&[("layby", ours)], peers].concat();
     throughput("producer and one stage, batch 1", &with(layby_two::<1>, &peers_of_two::<1>()), rounds);
     throughput("producer and one stage, batch 16", &with(layby_two::<16>, &peers_of_two::<16>()), rounds);
     throughput("producer and two stages, batch 1", &with(layby_three::<1>, &peers_of_three::<1>()), rounds);
@@ -50,21 +53,9 @@ fn chains(rounds: usize) {
 }
 
 fn shapes(rounds: usize) {
-    let producers: [(&str, Passing); 6] = [
-        ("layby", shapes::layby_producers),
-        ("disruptor (BusySpin)", shapes::disruptor_producers),
-        ("crossbeam-channel", shapes::crossbeam_producers),
-        ("std mpsc", shapes::std_producers),
-        ("kanal", shapes::kanal_producers),
-        ("flume", shapes::flume_producers),
-    ];
+    let producers = with(shapes::layby_producers, &shapes::peers_of_producers());
     throughput("three producers and one stage", &producers, rounds);
-    let diamonds: [(&str, Passing); 3] = [
-        ("layby", shapes::layby_diamond),
-        ("disruptor (BusySpin)", shapes::disruptor_diamond),
-        ("crossbeam-channel", shapes::crossbeam_diamond),
-    ];
-    throughput("diamond of four stages", &diamonds, rounds);
+    throughput("diamond of four stages", &with(shapes::layby_diamond, &shapes::peers_of_diamond()), rounds);
 }
 
 fn latency() {

@@ -105,16 +105,28 @@ pub const CONTENDERS: &[Contender] = &[
     row::<Permits<Semaphore>>("layby", Fifo, Sleeping, "layby::sema::Semaphore").ours(),
     row::<Permits<Semaphore<OnPark>>>("layby-park", Fifo, Sleeping, "the same on the backend Park").ours(),
     row::<Permits<Semaphore<OnSpin>>>("layby-spin", Fifo, Spinning, "the same on the backend Spin").ours(),
-    row::<Permits<TwaArraySemaphore<1, Native>>>("twa-array", Fifo, Sleeping, "TwaArraySemaphore (listing 2)").ours(),
+    row::<Permits<TwaArraySemaphore<1, Native>>>(
+        "twa-array",
+        Fifo,
+        Sleeping,
+        "TwaArraySemaphore (listing 2): the next in line spins, all others sleep",
+    )
+    .ours(),
     row::<Permits<TwaArraySemaphore<0, Native>>>(
         "twa-array-0",
         Fifo,
         Sleeping,
-        "the same, LongTermThreshold 0: nobody spins",
+        "the same, LongTermThreshold 0, as the paper has it where nobody should spin",
     )
     .ours(),
-    row::<Permits<TwaArraySemaphore<1, Park>>>("twa-array-park", Fifo, Sleeping, "the same on the backend Park").ours(),
-    row::<Permits<TwaArraySemaphore>>("twa-array-spin", Fifo, Spinning, "the same, spinning, as in the paper").ours(),
+    row::<Permits<TwaArraySemaphore<0, Park>>>(
+        "twa-array-0-park",
+        Fifo,
+        Sleeping,
+        "the same, LongTermThreshold 0, on the backend Park",
+    )
+    .ours(),
+    row::<Permits<TwaArraySemaphore>>("twa-array-spin", Fifo, Spinning, "the same, all spin, as in the listing").ours(),
     row::<Permits<TwaChainSemaphore>>("twa-chain", Fifo, Sleeping, "TwaChainSemaphore (listing 3)").ours(),
     row::<Permits<TwaMonitorSemaphore>>("twa-monitor", Fifo, Sleeping, "TwaMonitorSemaphore (listing 4)").ours(),
     row::<Permits<TicketSemaphore>>("ticket", Fifo, Spinning, "TicketSemaphore (listing 1)").ours(),
