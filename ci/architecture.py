@@ -5,7 +5,10 @@ hold. Prints what breaks a rule, as file:line.
 A rule looks at code only: not at comments, strings and what is compiled for tests, unless it says so. What it allows stands
 beside it, with the reason. Unsafe code and operating systems have gates of their own in ci/check.sh.
 
-Needs: python3 (3.9 or newer). Takes less than a second.
+  ci/architecture.py            the source
+  ci/architecture.py seeded     faults in copies of it, one or more for each rule, each of which must be told
+
+Needs: python3 (3.9 or newer). Takes less than a second, with the faults too.
 """
 import pathlib
 import re
@@ -77,6 +80,7 @@ PATTERNS = [
      {'sync/': 'the one place that names it', 'deadline.rs': 'what deadlines are made from'}, False),
     ('what gives a lock back is unsafe to call: exclusion rests on who calls it, and with what', r'\bpub fn (?:release|unlock|hand_over)\b',
      {}, False),
+    ('what contains an element is not `Unpin`: a `&mut` to it would claim what others can reach', r'\bimpl\b[^;{]*\bUnpin for\b', {}, False),
     ('thread-locals are world_thread_local!, so that a model has its own',
      r'(?<!world_)\bthread_local!',
      {'sync/': 'the one place that names it', 'sys/thread_id.rs': 'a diagnostic, which no model has'}, False),
@@ -106,6 +110,14 @@ def safe_traits(code):
     for found in re.finditer(r'\bpub trait (\w+)', code):
         if found[1] not in SAFE_TRAITS:
             yield found.start(), 'make it an unsafe trait, or say in SAFE_TRAITS of ci/architecture.py why nothing rests on it'
+
+
+def unpinned_elements(code):
+    """Elements, which others reach by their links, of types to which a `&mut` would be unique."""
+    for found in re.finditer(r'\bimpl Linked for (\w+)', code):
+        fields = re.search(rf'\bstruct {found[1]}\b[^{{;]*(\{{[^}}]*\}})', code)
+        if not fields or not re.search(r'\bPhantomPinned\b', fields[1]):
+            yield found.start(), f'{found[1]} has a field PhantomPinned, for others reach it beside a `&mut`'
 
 
 def silent_outcomes(code):
@@ -181,19 +193,61 @@ def broken_imports(file, code, modules, at_root):
                 yield at, f'{module} must not use {", ".join(sorted(named - THE_PAPER_NAMES))} of sys'
 
 
-def main():
-    sources = files()
-    codes = {file: without_tests(code_only(text)) for file, text in sources.items()}
+# What must be told of a copy of the source: rule, file, what is replaced (or None: added at the end), by what, and a part of the complaint.
+FAULTS = [
+    ('a safe trait', 'sys/mod.rs', 'pub unsafe trait Backend', 'pub trait Backend', 'make it an unsafe trait'),
+    ('a new trait', 'once.rs', None, 'pub trait Doorman { fn may_enter(&self) -> bool; }', 'make it an unsafe trait'),
+    ('a safe release', 'mutex/barging.rs', 'pub unsafe fn release(', 'pub fn release(', 'is unsafe to call'),
+    ('a number from the caller', 'mutex/fair.rs', 'pub unsafe fn release(', 'pub fn release(', 'is unsafe to call'),
+    ('a unique element', 'wait_table/element.rs', 'not_unique: PhantomPinned', 'not_unique: ()', 'PhantomPinned'),
+    ('a unique task', 'wait_table/task/element.rs', 'not_unique: PhantomPinned', 'not_unique: ()', 'PhantomPinned'),
+    ('a future that claims to be Unpin', 'sema/tasks.rs', None, 'impl<H: Home> Unpin for Take<H> {}', 'not `Unpin`'),
+    ('a foreign atomic', 'once.rs', None, 'use std::sync::atomic::AtomicBool;', 'crate::sync'),
+    ('a foreign clock', 'once.rs', None, 'fn late() -> bool { Instant::now() > START }', 'the clock'),
+    ('a foreign thread-local', 'once.rs', None, 'thread_local! { static MINE: u8 = 0; }', 'world_thread_local!'),
+    ('a mutant in the source', 'once.rs', None, '// a mutant leaves this out', 'ci/mutants'),
+    ('both checkers by name', 'once.rs', None, '#[cfg(any(layby_loom, layby_shuttle))] fn model() {}', 'layby_model'),
+    ('a use of what is above', 'wait_table/table.rs', None, 'use crate::sema::Semaphore;', 'must not use sema'),
+    ('a use of the neighbour', 'mutex/fair.rs', None, 'use super::super::sema::Semaphore;', 'must not use sema'),
+    ('a use of the operating system', 'mutex/fair.rs', None, 'use crate::sys::futex::Futex;', 'must not use sys'),
+    ('a module nobody knows', 'novel.rs', None, 'fn nothing() {}', 'is not in the table'),
+    ('a heading that is gone', 'once.rs', None, '// See DESIGN.md, "No such heading".', 'has no heading'),
+    ('a result that can be dropped', 'once.rs', None, 'pub fn try_it() -> bool { true }', '#[must_use]'),
+]
+
+
+def seeded():
+    """Faults that are not told."""
+    sources, missed = files(), []
+    for name, file, old, new, complaint in FAULTS:
+        before = sources.get(file, '')
+        after = before + '\n' + new if old is None else before.replace(old, new)
+        told = [line for line in complaints({**sources, file: after}, {file}) if complaint in line]
+        if after == before or not told:
+            missed.append(f'the seeded fault "{name}" in src/{file} ' + ('changes nothing' if after == before else 'is not told'))
+    print(f'{len(FAULTS) - len(missed)} of {len(FAULTS)} faults are told')
+    return '\n'.join(missed)
+
+
+def complaints(sources, about):
+    """What is wrong with the files that it is about."""
+    codes = {file: without_tests(code_only(text)) for file, text in sources.items() if file in about or file == 'lib.rs'}
     modules = {module_of(file) for file in sources} - {'lib'}
     at_root = reexports(codes['lib.rs'])
-    broken = []
-    for file, code in codes.items():
+    for file in about:
+        code = codes[file]
         for at, wrong in [*broken_patterns(file, sources[file], code), *broken_imports(file, code, modules, at_root),
-                          *broken_references(sources[file]), *safe_traits(code), *silent_outcomes(code)]:
+                          *broken_references(sources[file]), *safe_traits(code), *unpinned_elements(code), *silent_outcomes(code)]:
             line = line_of(code, at)
-            broken.append(f'src/{file}:{line}: {wrong}: {sources[file].splitlines()[line - 1].strip()}')
-    return '\n'.join(broken)
+            yield f'src/{file}:{line}: {wrong}: {sources[file].splitlines()[line - 1].strip()}'
+
+
+def main(arguments):
+    if arguments == ['seeded']:
+        return seeded()
+    sources = files()
+    return '\n'.join(complaints(sources, list(sources)))
 
 
 if __name__ == '__main__':
-    sys.exit(main() or 0)
+    sys.exit(main(sys.argv[1:]) or 0)

@@ -34,5 +34,18 @@ variable=CARGO_TARGET_$(tr a-z- A-Z_ <<<"$target")
 # Twice: cargo starts the tests by it, and some tests start themselves once more.
 export "${variable}_LINKER=$gnu-gcc" "${variable}_RUNNER=$runner" "LAYBY_TEST_RUNNER=$runner"
 
+run() { limited cargo test -Zbuild-std --target "$target" --target-dir "$BUILD/cross" "${without[@]}" "$@"; }
+if [ "$arch" = arm64 ]; then
+    export LAYBY_TEST_POLITE_WAIT=Wfe # which qemu executes, as nothing at all, and does not announce
+fi
+
 say "the suite on $arch"
-limited cargo test -Zbuild-std --target "$target" --target-dir "$BUILD/cross" "${without[@]}" "$@"
+run "$@"
+
+if [ "$arch" = arm64 ] && [ $# = 0 ]; then
+    say "spinners on arm64 that wait by WFE"
+    announced=$BUILD/event_stream.so
+    "$gnu-gcc" -shared -fPIC -o "$announced" ci/event_stream.c
+    export "${variable}_RUNNER=$runner -E LD_PRELOAD=$announced"
+    run --test backends --test paper
+fi

@@ -49,10 +49,11 @@ install() {
     echo "installing $*"
     export DEBIAN_FRONTEND=noninteractive
     # A new machine has no package lists, or those of its image, in which the packages are older. Without a network the lists
-    # may still do.
-    { apt-get update -q || true
-      apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"; } >"$BUILD/apt.log" 2>&1 ||
-        { tail -n 5 "$BUILD/apt.log"; skip "cannot be installed: $*"; }
+    # may still do. One script at a time: while one writes the lists, another finds nothing in them.
+    { flock 9
+      apt-get update -q || true
+      apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"; } 9>"$BUILD/apt.lock" >"$BUILD/apt.$$.log" 2>&1 ||
+        { tail -n 5 "$BUILD/apt.$$.log"; skip "cannot be installed: $*"; }
 }
 
 # Whether Debian's rustc is as new as the crate asks for with its default features.

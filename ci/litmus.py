@@ -111,16 +111,16 @@ def waits_and_wakes():
            [[update('wanted', add(), 'Relaxed'), fence(o('no_heavy_fence')), load('count', 'Relaxed')],
             [store('count', 1, 'Relaxed'), fence(o('no_light_fence')), load('wanted', 'Relaxed')]],
            lambda r: r[0, 2] == 0 and r[1, 2] == 0, set())
-    # Several producers, of src/pipeline/ring/draws.rs: fences C and D.
-    yield ('mark_against_raise', dict(mark=0, count=0),
-           [[store('mark', 1, o('relaxed_mark')), fence(o('mark_unfenced')), load('count', o('relaxed_reached'))],
-            [update('count', add(), o('relaxed_count_raise')), load('mark', o('relaxed_look_at_mark'))]],
-           lambda r: r[0, 2] == 0 and r[1, 1] == 0, {'relaxed_mark', 'relaxed_reached'})
     # RawMutex: may_sleep against release, which looks only if it finds WAITERS (2) beside LOCKED (1).
     yield ('may_sleep_against_release', dict(slot=0, state=1),
            [publish() + [update('state', lambda state: state | 2 if state & 1 else state, 'Relaxed')],
             [update('state', add(-1), o('relaxed_release'), lambda state: state != 1), fence(o('no_look_fence')), look()]],
            lambda r: r[0, 2] & 1 and r.get((1, 2), 0) == 0, {'relaxed_push', 'relaxed_release', 'relaxed_look'})
+    # Relay::notify_all against Relay::pass_on: whoever stops running sees who was released because it ran.
+    yield ('released_against_the_last_runner', dict(slot=0, runs=1),
+           [[update('slot', add(), o('relaxed_put_back')), fence(o('no_look_fence')), update('runs', lambda _: 1, 'Relaxed')],
+            [store('runs', 0, 'Relaxed'), fence(o('no_look_fence')), look()]],
+           lambda r: r[0, 2] == 1 and r[1, 2] == 0, {'relaxed_put_back', 'relaxed_look'})
 
 
 def lines():
@@ -227,6 +227,7 @@ def carriers():
         ('close', update('x', add(8), o('relaxed_close')), o('relaxed_count')),
         ('close_of_a_graph', store('x', 1, o('relaxed_graph_close')), o('relaxed_is_graph_closed')),
         ('lane', store('x', 1, o('relaxed_lane_advance')), o('relaxed_reached')),
+        ('reset', update('x', add(), o('relaxed_reset_of_a_lane')), o('relaxed_look_at_resets')),
         ('mark', store('x', 1, o('relaxed_mark')), o('relaxed_look_at_mark')),
         ('raise', update('x', add(), o('relaxed_count_raise')), o('relaxed_reached')),
         ('draw', update('x', add(), o('relaxed_add_if')), o('relaxed_peek')),
@@ -234,6 +235,10 @@ def carriers():
         ('gate', update('x', add(), o('relaxed_notify')), o('relaxed_is_notified')),
         ('task_gate', update('x', add(), o('relaxed_taken')), o('relaxed_task_is_notified')),
         ('task_wait', update('x', add(), o('relaxed_taken')), o('relaxed_release_seen')),
+        ('task_that_was_called', update('x', add(), o('relaxed_task_notify')), o('relaxed_wait_on')),
+        ('task_that_waits_on', update('x', add(), o('unreleased_wait_on')), o('relaxed_taking')),
+        ('one_that_was_called_put_back', update('x', add(), o('relaxed_put_back')), o('relaxed_is_unpicked')),
+        ('flush_of_one_that_was_called', update('x', add(), o('unreleased_flush')), o('relaxed_is_unpicked')),
         ('sleep', update('x', add(), o('relaxed_sleep')), o('relaxed_is_asleep')),
     ]:
         yield (f'{name}_carries', d0,

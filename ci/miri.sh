@@ -4,10 +4,13 @@
 # provenance, and several seeds, each another schedule. And faults that it must report: an element that is not pinned, an
 # order that is missing.
 # Usage: ci/miri.sh [seeded | short | SEEDS [cargo miri test's arguments]]   without: the faults, and 2 seeds of each model. SEEDS
-# may be FROM..TO. short, for .ci/run: the faults, and one seed of what frees what it waits for, of tasks, threads that end, atomics.
+# may be FROM..TO: the first seed is of the whole suite under both models, those that follow of what threads do to each other, each under
+# one model: the one half under Stacked Borrows, the other under Tree Borrows. short, for .ci/run: the
+# faults, and one seed of what frees what it waits for, of tasks, threads that end, atomics.
 # Needs: rustup and a nightly toolchain, to which it adds the components miri and rust-src; skipped without.
-# Takes, of CPU time: the faults 17 s; the first time a minute more, for std; short a few minutes; the suite more than ten for each
-# seed and model. A failure names its seed: MIRIFLAGS=-Zmiri-seed=… with the flags that are printed here does it again.
+# Takes, of CPU time: the faults 17 s; the first time a minute more, for std; short a few minutes; of the suite fifteen minutes by
+# the first seed, for each model, then one or two for each seed that follows. A failure names its seed: MIRIFLAGS=-Zmiri-seed=… with the flags that are
+# printed here does it again.
 # Blind to: what needs fork, signals or /proc; the C library and the kernel, for which Miri has its own; how unlikely a
 # schedule is. Time is virtual, so that nobody waits for a deadline.
 set -euo pipefail
@@ -41,7 +44,13 @@ export LAYBY_TEST_SCALE=${LAYBY_TEST_SCALE:-100000}
 flags="-Zmiri-strict-provenance -Zmiri-ignore-leaks -Zmiri-isolation-error=hide -Zmiri-preemption-rate=0.03"
 flags+=" -Zmiri-env-forward=LAYBY_TEST_SCALE -Zmiri-env-forward=LAYBY_TEST_PATIENCE"
 models=("" -Zmiri-tree-borrows)
-untestable=(starving:: counters_wrap a_hundred_markers_at_once a_semaphore_moves_between_waits crowd::)
+untestable=(starving:: counters_wrap a_hundred_markers_at_once a_semaphore_moves_between_waits crowd:: times::)
+# The same tests on other backends; --test backends has what those must do.
+again=(by_park:: by_spinning::)
+# What threads do to each other: by every seed. The rest of the suite, which hardly differs from seed to seed, by the first.
+storms=(a_count_that a_crowd_is_cancelled a_fair_mutex a_mutex a_pool_is_shared a_semaphore a_storm a_thread_ends against_
+    every_form_works exclude_each_other free_it free_the_count frees_at_once hand_over in_one_graph is_lost lose_and lose_nothing loses_n
+    many_readers_or_one_writer nothing_is_lost one_at_a_time one_of_many random_graphs elements_linger threads_and_tasks threads_end wake_one_never)
 
 # Runs cargo miri test: interpreted MIRIFLAGS ARGUMENTS...
 interpreted() {
@@ -85,13 +94,15 @@ if [ $# = 0 ]; then
     seeded unpinned '(Stacked|Tree) Borrows rules it violated' --test thread_exit a_thread_ends_with_a_lingering_element_beside_another
     seeded relaxed_push 'Data race detected' --test wait_table every_form_works_on_a_table_in_a_static
     [ -n "$seeds" ] || exit 0
+    whole=1
     echo "SKIPPED: signals, fork, fork_handlers, soak, process_exit: Miri has neither signals nor fork nor Windows"
     echo "SKIPPED: litmus, allocation, counters: about the processor, the allocator, and the feature of that name"
     echo "SKIPPED: thousands of threads, the names of threads, processes of their own: ignored in the tests, each with its reason"
-    echo "SKIPPED: pipeline: thousands of items, in minutes; cancel: crowds that do not shrink"
     echo "SKIPPED: ${untestable[*]}: by real time, which Miri's is not, or by counts that do not shrink"
-    set -- --lib --test atomic --test backends --test condvar_order --test eventcount --test freed --test mutex --test once --test paper \
-        --test rwlock --test sema --test sema_alloc --test tasks --test thread_exit --test wait_table -- "${untestable[@]/#/--skip=}"
+    echo "SKIPPED: ${again[*]}: the same on other backends"
+    set -- --no-fail-fast --lib --test atomic --test backends --test cancel --test condvar_order --test eventcount --test freed --test mutex \
+        --test once --test paper --test pipeline --test rwlock --test sema --test sema_alloc --test tasks --test thread_exit --test wait_table \
+        -- "${untestable[@]/#/--skip=}" "${again[@]/#/--skip=}"
     if [ "$form" = short ]; then
         echo "SKIPPED: the rest of the suite, for its time: ci/miri.sh runs it"
         # Of the tasks those of the wait table: what the primitives' tasks count does not shrink.
@@ -99,7 +110,21 @@ if [ $# = 0 ]; then
             --skip=events:: --skip=every_poll:: --skip=locks:: --skip=mixed:: --skip=pool:: --skip=ported:: --skip=reports:: --skip=sema:: --skip=hostile_sema::
     fi
 fi
-for model in "${models[@]}"; do
-    say "the suite under Miri, ${model:+tree borrows, }seeds $seeds: MIRIFLAGS='$flags $model'"
-    interpreted "$model -Zmiri-many-seeds=$seeds" "$@"
-done
+# The suite under one model: suite MODEL SEEDS ARGUMENTS...
+suite() {
+    say "the suite under Miri, ${1:+tree borrows, }seeds $2: MIRIFLAGS='$flags $1'"
+    LAYBY_CI_LIMIT=${LAYBY_CI_LIMIT:-$((900 + 300 * (${2#*..} - ${2%..*})))} interpreted "$1 -Zmiri-many-seeds=$2" "${@:3}"
+}
+
+first=${seeds%..*} end=${seeds#*..}
+if [ "$form" != short ] && [ -n "${whole:-}" ] && [ "$end" -gt $((first + 2)) ]; then
+    half=$((first + 1 + (end - first) / 2))
+    for model in "${models[@]}"; do suite "$model" "$first..$((first + 1))" "$@"; done
+    # These take half of the time, and hardly differ from seed to seed.
+    long=(a_storm_leaves_all_cells_and_hints_empty a_table_grows_for_many_keys a_waker_that_panics_loses_no_lock nothing_is_lost_by_parking)
+    set -- "$@" "${long[@]/#/--skip=}" "${storms[@]}"
+    suite "${models[0]}" "$((first + 1))..$half" "$@"
+    suite "${models[1]}" "$half..$end" "$@"
+else
+    for model in "${models[@]}"; do suite "$model" "$seeds" "$@"; done
+fi
