@@ -9,7 +9,7 @@
 # faults, and one seed of what frees what it waits for, of tasks, threads that end, atomics.
 # Needs: rustup and a nightly toolchain, to which it adds the components miri and rust-src; skipped without.
 # Takes, of CPU time: the faults 17 s; the first time a minute more, for std; short a few minutes; of the suite fifteen minutes by
-# the first seed, for each model, then one or two for each seed that follows. A failure names its seed: MIRIFLAGS=-Zmiri-seed=… with the flags that are
+# the first seed, for each model, then one or two for each seed that follows; fails if a part takes many times as long. A failure names its seed: MIRIFLAGS=-Zmiri-seed=… with the flags that are
 # printed here does it again.
 # Blind to: what needs fork, signals or /proc; the C library and the kernel, for which Miri has its own; how unlikely a
 # schedule is. Time is virtual, so that nobody waits for a deadline.
@@ -119,7 +119,17 @@ suite() {
 first=${seeds%..*} end=${seeds#*..}
 if [ "$form" != short ] && [ -n "${whole:-}" ] && [ "$end" -gt $((first + 2)) ]; then
     half=$((first + 1 + (end - first) / 2))
-    for model in "${models[@]}"; do suite "$model" "$first..$((first + 1))" "$@"; done
+    # One seed has work for one CPU.
+    parts=()
+    for model in "${models[@]}"; do
+        suite "$model" "$first..$((first + 1))" "$@" >"$BUILD/miri-first$model.log" 2>&1 &
+        parts+=($!)
+    done
+    for nth in "${!parts[@]}"; do
+        wait "${parts[nth]}" && status=0 || status=$?
+        cat "$BUILD/miri-first${models[nth]}.log"
+        [ $status = 0 ] || exit $status
+    done
     # These take half of the time, and hardly differ from seed to seed.
     long=(a_storm_leaves_all_cells_and_hints_empty a_table_grows_for_many_keys a_waker_that_panics_loses_no_lock nothing_is_lost_by_parking)
     set -- "$@" "${long[@]/#/--skip=}" "${storms[@]}"

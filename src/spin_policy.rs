@@ -15,7 +15,8 @@
 //!
 //! - on a machine with one CPU;
 //! - when the spinners fill the machine, and the thread that they wait for may have no CPU ([`spinners`]);
-//! - when the thread's own polling has failed several times in a row: then it tries again only now and then;
+//! - when the thread's own polling has failed several times in a row: then it tries again only now and then. A mutex makes fewer
+//!   attempts for the same reason;
 //! - on a busy machine ([`busyness`]).
 
 use crate::counters::{self, Event};
@@ -274,27 +275,97 @@ const FAILURE_LIMIT: u32 = 3;
 /// in one. Arbitrary.
 const RETRY_EVERY: u32 = 64;
 
-world_thread_local! {
-    /// How often the thread has polled for nothing, or skipped polling, since it last succeeded.
-    static FAILURES: Cell<u32> = Cell::new(0);
+/// How a thread has fared of late: how often it has polled for nothing, or skipped polling, since it last succeeded.
+struct Luck(Cell<u32>);
+
+impl Luck {
+    const fn new() -> Self {
+        Self(Cell::new(0))
+    }
+
+    /// Whether it has failed so often that it does not poll this time.
+    fn skips_this_time(&self) -> bool {
+        let failures = self.0.get();
+        let skips = failures >= FAILURE_LIMIT && !failures.is_multiple_of(RETRY_EVERY);
+        if skips {
+            self.note_failure();
+        }
+        skips
+    }
+
+    fn note_success(&self) {
+        self.0.set(0);
+    }
+
+    fn note_failure(&self) {
+        self.0.set(self.0.get().wrapping_add(1));
+    }
 }
 
-/// Whether the thread has failed so often that it does not poll this time.
+world_thread_local! {
+    /// The thread's, with polls of a word.
+    static POLLING: Luck = Luck::new();
+}
+
 fn skips_this_time() -> bool {
-    let failures = FAILURES.with(Cell::get);
-    let skips = failures >= FAILURE_LIMIT && !failures.is_multiple_of(RETRY_EVERY);
-    if skips {
-        FAILURES.with(|count| count.set(failures.wrapping_add(1)));
-    }
-    skips
+    POLLING.with(Luck::skips_this_time)
 }
 
 fn note_success() {
-    FAILURES.with(|count| count.set(0));
+    POLLING.with(Luck::note_success);
     counters::count(Event::SpinSucceeded);
 }
 
 fn note_failure() {
-    FAILURES.with(|count| count.set(count.get().wrapping_add(1)));
+    POLLING.with(Luck::note_failure);
     counters::count(Event::SpinFailed);
+}
+
+#[cfg(feature = "mutex")]
+world_thread_local! {
+    /// The thread's, with attempts at a lock that lets others overtake: apart, for what helps with the one may not with the other.
+    static BARGING: Luck = Luck::new();
+}
+
+/// How often a thread tries for such a lock before it sleeps: `most` times, or if that has not helped it of late, `least` times.
+#[cfg(feature = "mutex")]
+pub(crate) fn attempts(least: u32, most: u32) -> u32 {
+    if !IN_A_MODEL && BARGING.with(Luck::skips_this_time) { least } else { most }
+}
+
+/// A thread has tried `most` times for nothing; or it has succeeded, and not at once.
+#[cfg(feature = "mutex")]
+pub(crate) fn note_attempts(succeeded: bool) {
+    if !IN_A_MODEL {
+        BARGING.with(if succeeded { Luck::note_success } else { Luck::note_failure });
+    }
+}
+
+#[cfg(all(test, not(layby_model)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_failed_three_times_in_a_row_tries_again_now_and_then() {
+        let luck = Luck::new();
+        for _ in 0..FAILURE_LIMIT {
+            assert!(!luck.skips_this_time());
+            luck.note_failure();
+        }
+        let skipped = || (0..).take_while(|_| luck.skips_this_time()).count();
+        assert_eq!(skipped(), 61, "the 64th time it polls");
+        luck.note_failure();
+        assert_eq!(skipped(), 63);
+        luck.note_success();
+        assert!(!luck.skips_this_time());
+    }
+
+    #[cfg(feature = "mutex")]
+    #[test]
+    fn luck_with_locks_is_not_luck_with_polls() {
+        (0..FAILURE_LIMIT).for_each(|_| note_attempts(false));
+        assert_eq!((attempts(2, 10), skips_this_time()), (2, false));
+        note_attempts(true);
+        assert_eq!(attempts(2, 10), 10);
+    }
 }

@@ -174,7 +174,8 @@ const PATIENCE: Duration = Duration::from_millis(1);
 /// How long the first of the waiters naps however long it has waited. See docs/measurements.md, "A mutex held for a while".
 const SHORTEST_NAP: Duration = Duration::from_micros(200);
 
-/// How often the first of the waiters looks for the lock during its nap. As above.
+/// When the first of the waiters looks for the lock for the first time during its nap; then after twice that, and so on: if the
+/// lock has been free for a while, it is idle for no longer than that waiter has napped already. As above.
 const LOOK_AFTER: Duration = Duration::from_micros(100);
 
 /// How many milliseconds after the beginning of its nap a waiter that has not been back is overtaken no more: time enough for one
@@ -184,6 +185,9 @@ const DUE_AFTER: u32 = 2;
 /// How often a thread tries to lock before it sleeps: after the first attempt it pauses, after the others it lets other
 /// threads run. See docs/measurements.md, "Attempts of the mutex".
 const SPIN_ATTEMPTS: u32 = if IN_A_MODEL { 1 } else { 10 };
+
+/// The same for a thread that so many attempts have not helped of late: the lock is held for long. As above.
+const FEW_ATTEMPTS: u32 = 2;
 
 /// The word of [`Mutex`](super::Mutex): barging, 4 bytes.
 ///
@@ -466,8 +470,13 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     /// Tries a few times to take the lock.
     fn spin_to_acquire(&self) -> bool {
-        for attempt in 0..SPIN_ATTEMPTS {
+        let attempts = spin_policy::attempts(FEW_ATTEMPTS, SPIN_ATTEMPTS);
+        for attempt in 0..attempts {
             if self.try_acquire() {
+                // What succeeds at once says nothing about those that would have followed.
+                if attempt > 0 {
+                    spin_policy::note_attempts(true);
+                }
                 return true;
             }
             if attempt == 0 {
@@ -476,6 +485,9 @@ impl<'a, H: Home> Waiter<'a, H> {
                 counters::count(Event::Yield);
                 thread::yield_now();
             }
+        }
+        if attempts == SPIN_ATTEMPTS {
+            spin_policy::note_attempts(false);
         }
         false
     }
@@ -495,14 +507,19 @@ impl<'a, H: Home> Waiter<'a, H> {
     /// Sleeps for a while, and nobody need wake it; looks for the lock now and then.
     fn nap_or_acquire(&self, since: Instant, limit: &Limit<'_>) -> bool {
         let until = (since + PATIENCE).max(now() + SHORTEST_NAP);
-        // In a model no time passes.
-        while !IN_A_MODEL && now() < until && limit.check().is_ok() {
-            let _ = self.sleep(&limit.or(LOOK_AFTER), || true);
+        let mut look_after = LOOK_AFTER;
+        loop {
+            let left = until.saturating_duration_since(now());
+            // In a model no time passes.
+            if IN_A_MODEL || left.is_zero() || limit.check().is_err() {
+                return false;
+            }
+            let _ = self.sleep(&limit.or(look_after.min(left)), || true);
             if self.try_acquire() {
                 return true;
             }
+            look_after *= 2;
         }
-        false
     }
 
     /// For the first one: takes the lock, or has the next release wake it.
