@@ -2,6 +2,7 @@
 
 use super::{
     element::Element,
+    key::Row,
     pop_stack,
     task::{TaskBanks, TaskSlot},
 };
@@ -191,12 +192,12 @@ impl State {
         &self.tasks
     }
 
-    /// The slots of tasks where somebody may wait for a key with this hash. For a notifier that has put fence B, or a `SeqCst`
+    /// The slots of tasks where somebody may wait for a key in this row. For a notifier that has put fence B, or a `SeqCst`
     /// change of the condition, before it.
     #[inline]
-    pub(super) fn task_slots_of(&self, hash: u32) -> impl Iterator<Item = &TaskSlot> {
+    pub(super) fn task_slots_of(&self, row: Row) -> impl Iterator<Item = &TaskSlot> {
         // The generation is read after the place.
-        self.tasks.slots_of(hash).filter(|slot| slot.is_occupied() && self.is_current())
+        self.tasks.slots_of(row).filter(|slot| slot.is_occupied() && self.is_current())
     }
 
     /// All slots of tasks where somebody may wait, and their numbers in their banks. As above.

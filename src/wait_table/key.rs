@@ -179,6 +179,17 @@ impl Key {
         twa_hash(mix_address(self.address), self.ticket as u32)
     }
 
+    /// Where a bank of tasks has it: tickets that follow each other are neighbours there, and so are locations. As with the hash, as
+    /// many low bits are taken as are needed.
+    #[inline]
+    pub(super) fn row(self) -> Row {
+        if self.kind.has_ticket() {
+            return Row::of_ticket(self.hash());
+        }
+        let (page, offset) = (self.address / PAGE, self.address % PAGE);
+        Row(if IN_A_MODEL { 0 } else { mix_address(page).wrapping_add((offset / GRAIN) as u32) })
+    }
+
     /// The hash of the key of the ticket that is `distance` behind this one's, at the same location, made of this one's.
     #[inline]
     pub(crate) const fn hash_behind(hash: u32, distance: u32) -> u32 {
@@ -186,20 +197,32 @@ impl Key {
     }
 }
 
-/// The hash as it were if the tickets of a location marched one by one.
-#[inline]
-pub(super) const fn in_a_row(hash: u32) -> u32 {
-    /// Undoes what a ticket is multiplied by: each step of Newton's doubles the number of bits that are right.
-    const INVERSE: u32 = {
-        let stride = twa_hash(0, 1);
-        let (mut inverse, mut bits) = (stride, 3);
-        while bits < u32::BITS {
-            inverse = inverse.wrapping_mul(2_u32.wrapping_sub(stride.wrapping_mul(inverse)));
-            bits *= 2;
-        }
-        inverse
-    };
-    hash.wrapping_mul(INVERSE)
+/// Locations less than this apart are neighbours, as a rule. Arbitrary.
+const PAGE: usize = 4096;
+
+/// The smallest thing that somebody may wait on beside another of its kind; a byte is seldom one of many.
+const GRAIN: usize = 4;
+
+/// A place in every bank of tasks: see [`Key::row`].
+#[derive(Clone, Copy)]
+pub(super) struct Row(pub(super) u32);
+
+impl Row {
+    /// Of a ticket's key with this hash: as if the tickets of a location marched one by one.
+    #[inline]
+    pub(super) const fn of_ticket(hash: u32) -> Self {
+        /// Undoes what a ticket is multiplied by: each step of Newton's doubles the number of bits that are right.
+        const INVERSE: u32 = {
+            let stride = twa_hash(0, 1);
+            let (mut inverse, mut bits) = (stride, 3);
+            while bits < u32::BITS {
+                inverse = inverse.wrapping_mul(2_u32.wrapping_sub(stride.wrapping_mul(inverse)));
+                bits *= 2;
+            }
+            inverse
+        };
+        Self(hash.wrapping_mul(INVERSE))
+    }
 }
 
 /// A few bits of a key with this hash that its slot does not tell: not 0, and below `limit`, a power of two.
@@ -268,10 +291,22 @@ mod tests {
 
     #[test]
     fn tickets_in_a_row_are_neighbours() {
-        for ticket in [0, 1, 12_345, u32::MAX] {
-            let [this, next] = [ticket, ticket.wrapping_add(1)].map(|ticket| in_a_row(twa_hash(0xdead_beef, ticket)));
+        let here = &0_u8;
+        for ticket in [0, 1, 12_345, u64::from(u32::MAX)] {
+            let [this, next] = [ticket, ticket + 1].map(|ticket| Key::ticket_at(here, ticket).row().0);
             assert_eq!(next, this.wrapping_add(1));
         }
+    }
+
+    #[test]
+    fn words_of_a_page_are_neighbours_and_pages_are_not() {
+        let row_of = |address: usize| Key::address_at(core::ptr::without_provenance::<u32>(address)).row().0;
+        for page in [0x7fff_1234_5000, 0x1000] {
+            assert!((0..PAGE / GRAIN).all(|nth| row_of(page + nth * GRAIN) == row_of(page).wrapping_add(nth as u32)));
+        }
+        // One offset of two hundred pages, as of semaphores on threads' stacks.
+        let rows: std::collections::HashSet<_> = (0..200).map(|page| row_of(page * PAGE + 64) % 4096).collect();
+        assert!(rows.len() > 180, "{}", rows.len());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::wake::{Renamed, wake_or_rename};
 use super::{
     Key, Limit, Location, WaitOutcome,
     bank::{Bank, Slot, State},
+    key::Row,
     linked::{Label, settling},
     publication::with_published,
     task::{TaskElement, TaskSlot, Wakes},
@@ -131,13 +132,13 @@ impl<B: Backend> WaitTable<B> {
     #[inline(always)]
     pub(super) fn enter_for_task(&self, key: Key, element: &TaskElement) -> (usize, &TaskSlot) {
         self.state.enter(self.bank.slots());
-        self.state.tasks_to_come().place_for(key.hash(), || element.chance())
+        self.state.tasks_to_come().place_for(key.row(), || element.chance())
     }
 
     /// The slot where a task has published.
     #[inline]
     pub(super) fn task_slot_in(&self, bank: usize, key: Key) -> Option<&TaskSlot> {
-        self.state.tasks().slot_in(bank, key.hash())
+        self.state.tasks().slot_in(bank, key.row())
     }
 
     /// Waits until `condition` holds. It is evaluated by the calling thread only, any number of times; it may panic,
@@ -483,7 +484,7 @@ impl<B: Backend> WaitTable<B> {
     /// table yet.
     #[cold]
     pub(crate) fn shows_parents_waiter(&self, key: Key) -> bool {
-        let (thread, mut tasks) = (self.slot(key.hash()), self.state.tasks().slots_of(key.hash()));
+        let (thread, mut tasks) = (self.slot(key.hash()), self.state.tasks().slots_of(key.row()));
         let by_thread = thread.is_occupied() && thread.may_hold(key.hash());
         let by_task = tasks.any(|task| task.is_occupied() && task.may_hold(key.hash()));
         (by_thread || by_task) && !self.state.is_current()
@@ -541,14 +542,19 @@ impl<B: Backend> WaitTable<B> {
     /// change of the condition, before it.
     #[inline]
     pub(crate) fn wake_tasks(&self, key: Key, due: &mut Wakes<B>) -> usize {
-        self.wake_tasks_hashed(key.hash(), || key, due)
+        self.wake_tasks_in(key.row(), key.hash(), || key, due)
     }
 
-    /// The same, as above.
+    /// The same, of the key of a ticket with this hash, as above.
     #[inline(always)]
     pub(crate) fn wake_tasks_hashed(&self, hash: u32, key: impl Fn() -> Key, due: &mut Wakes<B>) -> usize {
+        self.wake_tasks_in(Row::of_ticket(hash), hash, key, due)
+    }
+
+    #[inline(always)]
+    fn wake_tasks_in(&self, row: Row, hash: u32, key: impl Fn() -> Key, due: &mut Wakes<B>) -> usize {
         let mut count = 0;
-        for slot in self.state.task_slots_of(hash).filter(|slot| slot.may_hold(hash)) {
+        for slot in self.state.task_slots_of(row).filter(|slot| slot.may_hold(hash)) {
             count += wake_tasks_at(slot, key(), due);
         }
         count
@@ -584,7 +590,7 @@ impl<B: Backend> WaitTable<B> {
     }
 
     fn choose_one_task(&self, key: Key, found: &mut OneOf, due: &mut Wakes<B>) {
-        for slot in self.state.task_slots_of(key.hash()).filter(|slot| slot.may_hold(key.hash())) {
+        for slot in self.state.task_slots_of(key.row()).filter(|slot| slot.may_hold(key.hash())) {
             wake_one_of::<B, _>(slot, key, found, due);
         }
     }

@@ -27,11 +27,12 @@
 //! fourth (128 MiB, the last) with 1.5 million: between 6 and 90 bytes for each task that waits. They stay until the table is
 //! dropped. A fork's child forgets its parent's and starts with none; their memory is not given back.
 //!
-//! # Tickets in a row
+//! # In a row
 //!
-//! Consecutive tickets have consecutive slots, eight of them on a cache line; those of threads are apart. Threads that wait are few, and
-//! each looks at its slot while others change theirs. Tasks may be a million, whose slots are in no cache: those who come and go in order
-//! then wait for memory once for eight of them.
+//! Consecutive tickets have consecutive slots, eight of them on a cache line, and so have the words of a page of memory; those of threads
+//! are apart. Threads that wait are few, and each looks at its slot while others change theirs. Tasks may be a million, whose slots are in
+//! no cache: those who come and go in order, or in the order in which what they wait on was made, then wait for memory once for several
+//! of them.
 //!
 //! # What one key costs
 //!
@@ -41,7 +42,7 @@
 
 #![allow(unsafe_code)]
 
-use super::super::{key, pop_stack};
+use super::super::{key::Row, pop_stack};
 use super::element::TaskElement;
 use crate::sync::{
     IN_A_MODEL,
@@ -115,38 +116,38 @@ impl TaskBanks {
         0..BANKS
     }
 
-    /// The slots of a key with this hash (K2).
+    /// The slots of a key in this row (K2).
     #[inline]
-    pub(in super::super) fn slots_of(&self, hash: u32) -> impl Iterator<Item = &TaskSlot> {
-        self.all().map(move |slots| slot_of(slots, hash))
+    pub(in super::super) fn slots_of(&self, row: Row) -> impl Iterator<Item = &TaskSlot> {
+        self.all().map(move |slots| slot_of(slots, row))
     }
 
-    /// The slot of a key with this hash in a bank that is there (K3).
+    /// The slot of a key in this row, in a bank that is there (K3).
     #[inline]
-    pub(in super::super) fn slot_in(&self, bank: usize, hash: u32) -> Option<&TaskSlot> {
-        self.bank(bank).map(|slots| slot_of(slots, hash))
+    pub(in super::super) fn slot_in(&self, bank: usize, row: Row) -> Option<&TaskSlot> {
+        self.bank(bank).map(|slots| slot_of(slots, row))
     }
 
-    /// Where to publish an element of a key with this hash; makes a bank if it must. `chance` is a number that differs
+    /// Where to publish an element of a key in this row; makes a bank if it must. `chance` is a number that differs
     /// from waiter to waiter.
     #[inline(always)]
-    pub(in super::super) fn place_for(&self, hash: u32, chance: impl FnOnce() -> u32) -> (usize, &TaskSlot) {
+    pub(in super::super) fn place_for(&self, row: Row, chance: impl FnOnce() -> u32) -> (usize, &TaskSlot) {
         // Most tables have one bank: to look from the first on is shorter.
         let newest = (0..BANKS).map_while(|bank| Some((bank, self.bank(bank)?))).last();
         let (bank, slots) = match newest {
-            Some((bank, slots)) if !self.must_grow(bank, slots, hash, chance) => (bank, slots),
+            Some((bank, slots)) if !self.must_grow(bank, slots, row, chance) => (bank, slots),
             Some((bank, _)) => (bank + 1, self.add(bank + 1)),
             None => (0, self.add(0)),
         };
-        (bank, slot_of(slots, hash))
+        (bank, slot_of(slots, row))
     }
 
     #[inline]
-    fn must_grow(&self, bank: usize, slots: &[TaskSlot], hash: u32, chance: impl FnOnce() -> u32) -> bool {
-        slot_of(slots, hash).is_occupied()
+    fn must_grow(&self, bank: usize, slots: &[TaskSlot], row: Row, chance: impl FnOnce() -> u32) -> bool {
+        slot_of(slots, row).is_occupied()
             && chance().is_multiple_of(ONE_OF)
             && self.may_have(bank + 1)
-            && is_crowded(slots, hash)
+            && is_crowded(slots, row)
     }
 
     /// Adds a bank, if nobody else has.
@@ -186,15 +187,15 @@ impl Drop for TaskBanks {
 }
 
 #[inline]
-fn slot_of(slots: &[TaskSlot], hash: u32) -> &TaskSlot {
-    &slots[key::in_a_row(hash) as usize & (slots.len() - 1)]
+fn slot_of(slots: &[TaskSlot], row: Row) -> &TaskSlot {
+    &slots[row.0 as usize & (slots.len() - 1)]
 }
 
 /// Whether most of a few slots are occupied.
 #[cold]
-fn is_crowded(slots: &[TaskSlot], hash: u32) -> bool {
+fn is_crowded(slots: &[TaskSlot], row: Row) -> bool {
     // Spreads them over the bank: Knuth's multiplicative hashing.
-    let sample = |nth: u32| slot_of(slots, hash.wrapping_add(nth.wrapping_mul(0x9e37_79b9)));
+    let sample = |nth: u32| slot_of(slots, Row(row.0.wrapping_add(nth.wrapping_mul(0x9e37_79b9))));
     let occupied = (0..SAMPLES).filter(|nth| sample(*nth).is_occupied()).count();
     occupied * 4 >= SAMPLES as usize * 3
 }
