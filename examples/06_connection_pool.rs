@@ -1,6 +1,8 @@
 //! A connection pool with timeouts: never more connections than the server allows, first come first served, and a client
 //! that has waited too long is told so, without holding up those behind it.
 //!
+//! For permits that can be closed, and a shutdown that waits for all of them, see `layby::sema::Pool`.
+//!
 //! `cargo run --example 06_connection_pool`
 
 use layby::sema::{Permit, Semaphore};
@@ -29,7 +31,7 @@ impl Connection {
 }
 
 /// The permits say how many may be in use; the idle ones wait in a stack, so that the warmest is used first.
-struct Pool {
+struct Connections {
     permits: Semaphore,
     idle: Mutex<Vec<Connection>>,
     opened: AtomicUsize,
@@ -47,7 +49,7 @@ impl fmt::Display for Busy {
     }
 }
 
-impl Pool {
+impl Connections {
     fn new(connections: u64) -> Self {
         Self { permits: Semaphore::new(connections), idle: Mutex::new(Vec::new()), opened: AtomicUsize::new(0) }
     }
@@ -64,7 +66,7 @@ impl Pool {
 
 /// A connection in use; goes back to the pool on drop, even if its user panics.
 struct Pooled<'a> {
-    pool: &'a Pool,
+    pool: &'a Connections,
     connection: Option<Connection>,
     /// Dropped after `drop` below has run: whoever gets the permit finds the connection idle.
     _permit: Permit<'a>,
@@ -86,7 +88,7 @@ impl Drop for Pooled<'_> {
 
 fn main() {
     const CONNECTIONS: usize = 3;
-    let pool = Pool::new(CONNECTIONS as u64);
+    let pool = Connections::new(CONNECTIONS as u64);
     let (served, turned_away) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|s| {
         for client in 0..12 {

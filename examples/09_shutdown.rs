@@ -13,7 +13,7 @@ use std::{
 };
 
 /// What the workers share.
-struct Pool {
+struct Workers {
     jobs: Semaphore,
     connections: Semaphore,
     log: Mutex<Vec<usize>>,
@@ -21,7 +21,7 @@ struct Pool {
     shutdown: Cancel,
 }
 
-impl Pool {
+impl Workers {
     /// Works until it is told to stop: every wait can be the one that is cancelled, and `?` is all that it takes.
     fn work(&self, worker: usize) -> Result<(), Stopped> {
         loop {
@@ -49,7 +49,7 @@ impl Pool {
 }
 
 fn main() {
-    let pool = Pool {
+    let pool = Workers {
         jobs: Semaphore::new(0),
         connections: Semaphore::new(2),
         log: Mutex::new(vec![]),

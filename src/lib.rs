@@ -23,6 +23,7 @@
 //! | the one whose number it is: tickets | [`wait_until`] on [`Key::ticket`], and [`location_wake_all`] of that key | that one |
 //! | to wait until a word changes, as with the crate `atomic-wait` | [`atomic`]; [`atomic::u32`](mod@atomic::u32) is its drop-in | as you say |
 //! | at most N at a time, in order, with timeouts | [`sema::Semaphore`] | the next in line |
+//! | the same, and a shutdown that tells all who wait | [`sema::Pool`] | the next in line; all, when it is closed |
 //! | threads that follow each other's progress | [`eventcount::EventCount`], [`eventcount::Sequencer`] | those whose value is reached |
 //! | stages that work on a stream of entries, one after the other or side by side | [`pipeline`] | those whose entry is ready |
 //! | to protect data, fast | [`mutex::Mutex`], [`mutex::Condvar`] | whoever comes first |
@@ -33,8 +34,10 @@
 //! | a wait that ends because something else happens: shutdown, an interrupt, a deadline | [`Cancel`], [`Limit`] | |
 //! | the paper's own forms, a loop or arm-check-wait | [`location_wait`], [`arm`] | all who wait there |
 //!
-//! These block the thread. In a task the same names with `_async` are for all but the last row, [`once`] and [`wait_until_any()`]:
-//! [`wait_until_async`], [`acquire_async`](sema::Semaphore::acquire_async), [`run_async`](pipeline::Stage::run_async) and so on.
+//! These block the thread. For tasks there are forms whose names end in `_async`, except for [`once`], [`wait_until_any()`], [`Limit`]
+//! and the paper's own: [`wait_until_async`], [`acquire_async`](sema::Semaphore::acquire_async),
+//! [`run_async`](pipeline::Stage::run_async) and so on. A task races its future against a timeout of its executor's, or against
+//! one that waits for a [`Cancel`].
 //!
 //! [`wait_until`] with [`location_wake_all`] wakes everybody who waits on that address. If only one of them can go on, the others
 //! are woken for nothing, a thundering herd: take a form that wakes one.

@@ -1,7 +1,7 @@
 //! Something that is done once, by whoever comes first; the others wait until it is done.
 //!
 //! [`Once`] has the methods of std's: for a program that wants its waiters in reports ([`waiters`](crate::waiters())), in a
-//! table of their own or with a limit. Where that does not matter std's `Once` and `OnceLock` have nothing to envy.
+//! table of their own or with a limit. Where that does not matter, std's `Once` and `OnceLock` do just as well.
 //!
 //! # State
 //!

@@ -236,8 +236,8 @@ int layby_sequencer_tickets(layby_sequencer_t *sequencer, uint64_t tickets, uint
  * call (void)layby_dump_waiters(). */
 void layby_dump_waiters(void) LAYBY_NOEXCEPT_;
 
-/* Has that done whenever the process gets the signal, such as SIGUSR1. EINVAL: a signal that cannot be handled so. ENOTSUP: not on
- * this platform. */
+/* Has that done whenever the process gets the signal, such as SIGUSR1. EINVAL: a signal that cannot be handled so. EEXIST: it has a
+ * handler already. ENOTSUP: not on this platform. */
 LAYBY_CHECK_ int layby_dump_waiters_on_signal(int signal) LAYBY_NOEXCEPT_;
 
 /* The version of the library, such as "0.1.0". */

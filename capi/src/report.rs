@@ -1,6 +1,6 @@
 //! Who waits, and which library this is.
 
-use libc::{EINVAL, ENOTSUP};
+use libc::{EEXIST, EINVAL, ENOTSUP};
 use std::{
     ffi::{c_char, c_int},
     io::ErrorKind,
@@ -18,6 +18,7 @@ pub extern "C" fn layby_dump_waiters_on_signal(signal: c_int) -> c_int {
     match layby::dump_waiters_on_signal(signal) {
         Ok(()) => 0,
         Err(error) if error.kind() == ErrorKind::Unsupported => ENOTSUP,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => EEXIST,
         Err(error) => error.raw_os_error().unwrap_or(EINVAL),
     }
 }

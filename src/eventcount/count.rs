@@ -21,7 +21,7 @@ const CLOSED: u64 = 1 << 63;
 ///
 /// Threads that advance different counts at the same time should have them on different cache lines: eight of them, side by side,
 /// fit on one, which then moves from CPU to CPU with every advance. A `#[repr(align(128))]` around each does it, and it pays to
-/// [advance by several](Self::advance_by) at once. Who follows a count keeps what [`wait_at_least`](Self::wait_at_least) returned,
+/// [advance by several](Self::advance_by) at once. A thread that follows a count keeps what [`wait_at_least`](Self::wait_at_least) returned,
 /// which may be more than was asked for: until it is used up, there is no need to look again. [`layby::pipeline`](crate::pipeline)
 /// has all of this built in, and counts with one writer that need no atomic addition.
 ///

@@ -12,8 +12,8 @@ use core::fmt;
 /// 8 bytes. With an [`EventCount`](super::EventCount) it orders threads: draw a ticket, wait until the count has
 /// reached it, do one's work, advance.
 ///
-/// All who draw write one word, whose cache line moves from CPU to CPU with every draw. Who draws often draws [several
-/// tickets](Self::tickets) at once, and keeps the sequencer on another line than the count: `#[repr(align(128))]` around each.
+/// All who draw write one word, whose cache line moves from CPU to CPU with every draw. A thread that draws often should draw [several
+/// tickets](Self::tickets) at once, and keep the sequencer on another line than the count: `#[repr(align(128))]` around each.
 ///
 /// ```
 /// use layby::eventcount::{EventCount, Sequencer};

@@ -161,8 +161,7 @@ impl<'a, H: Home> Prepared<'a, H> {
     /// [`commit`](Self::commit) as a future: waits in a task for a notification since [`prepare`](WaitPoint::prepare). May be ready
     /// early: check the condition again. It may be dropped at any time.
     ///
-    /// A `Prepared` can be awaited itself. Who comes from the crate event-listener finds here what a listener does: register, check,
-    /// await.
+    /// A `Prepared` can be awaited itself. If you come from the crate event-listener, this is a listener: register, check, await.
     ///
     /// ```
     /// use layby::eventcount::WaitPoint;

@@ -60,7 +60,7 @@ pub trait LockAsync {
     fn lock_async(&self) -> impl Future<Output = Self::Guard<'_>>;
 
     /// Locks; the guard keeps the lock alive instead of borrowing it.
-    fn lock_owned_async(self: &Arc<Self>) -> impl Future<Output = Self::OwnedGuard> + use<Self>;
+    fn lock_arc_async(self: &Arc<Self>) -> impl Future<Output = Self::OwnedGuard> + use<Self>;
 }
 
 impl<H: Home, T: ?Sized> LockAsync for lock_api::Mutex<RawMutex<H>, T> {
@@ -83,7 +83,7 @@ impl<H: Home, T: ?Sized> LockAsync for lock_api::Mutex<RawMutex<H>, T> {
     }
 
     #[track_caller]
-    fn lock_owned_async(self: &Arc<Self>) -> impl Future<Output = Self::OwnedGuard> + use<H, T> {
+    fn lock_arc_async(self: &Arc<Self>) -> impl Future<Output = Self::OwnedGuard> + use<H, T> {
         let (this, location) = (Arc::clone(self), Location::caller());
         async move {
             // SAFETY: as above.
@@ -115,7 +115,7 @@ impl<H: Home, T: ?Sized> LockAsync for lock_api::Mutex<RawFairMutex<H>, T> {
     }
 
     #[track_caller]
-    fn lock_owned_async(self: &Arc<Self>) -> impl Future<Output = Self::OwnedGuard> + use<H, T> {
+    fn lock_arc_async(self: &Arc<Self>) -> impl Future<Output = Self::OwnedGuard> + use<H, T> {
         let (this, location) = (Arc::clone(self), Location::caller());
         async move {
             // SAFETY: as above.
@@ -127,7 +127,7 @@ impl<H: Home, T: ?Sized> LockAsync for lock_api::Mutex<RawFairMutex<H>, T> {
     }
 }
 
-/// A guard that owns an `Arc` of its lock: see [`LockAsync::lock_owned_async`]. (lock_api makes its own such guards only of locks that
+/// A guard that owns an `Arc` of its lock: see [`LockAsync::lock_arc_async`]. (lock_api makes its own such guards only of locks that
 /// a thread has waited for.)
 ///
 /// It is shared by threads if its data may be, and not otherwise:
@@ -179,6 +179,12 @@ impl<R: lock_api::RawMutex, T: ?Sized> Drop for OwnedMutexGuard<R, T> {
     fn drop(&mut self) {
         // SAFETY: the lock is ours, with this state, which is not used again.
         unsafe { self.mutex.force_unlock(ManuallyDrop::take(&mut self.state)) };
+    }
+}
+
+impl<R: lock_api::RawMutex, T: ?Sized + fmt::Display> fmt::Display for OwnedMutexGuard<R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 

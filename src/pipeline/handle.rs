@@ -60,18 +60,21 @@ impl Handle {
     }
 
     /// Whether the graph has been closed, and why.
+    #[must_use]
     pub fn closed(&self) -> Option<Closed> {
         let control = &self.lanes[0].control;
         control.is_closed().then(|| control.closed())
     }
 
     /// How many entries have been published.
+    #[must_use]
     pub fn published(&self) -> u64 {
         self.lanes[0].reached().count()
     }
 
     /// Where each stage is, in the order in which they were added. One after the other is looked at, so positions may be of
     /// slightly different times.
+    #[must_use]
     pub fn stages(&self) -> Vec<StageStatus> {
         // From the last to the first, so that nobody seems to be ahead of those before it.
         let status = |lane: &Arc<Lane>| {
@@ -105,12 +108,14 @@ impl Handle {
     /// let slowest = handle.slowest().unwrap();
     /// assert_eq!((&*slowest.name, slowest.ready), ("persist", 3));
     /// ```
+    #[must_use]
     pub fn slowest(&self) -> Option<StageStatus> {
         self.stages().into_iter().rev().max_by_key(|stage| stage.ready).filter(|stage| stage.ready > 0)
     }
 
     /// What was measured of each stage, in the order in which they were added; nothing unless the graph is
     /// [measured](super::Graph::measured).
+    #[must_use]
     pub fn hops(&self) -> Vec<Hop> {
         let hop = |lane: &Arc<Lane>| {
             let meter = lane.meter.as_ref()?;
@@ -125,7 +130,7 @@ impl fmt::Debug for Handle {
         let mut pipeline = f.debug_struct("Pipeline");
         for stage in self.stages() {
             let waits_for = stage.waits_for.map_or_else(String::new, |name| format!(", waits for {name}"));
-            pipeline.field(&stage.name, &format_args!("{} ({} behind){waits_for}", stage.position, stage.backlog));
+            pipeline.field(&stage.name, &format_args!("{} ({} behind{waits_for})", stage.position, stage.backlog));
         }
         pipeline.field("published", &self.published()).field("closed", &self.closed()).finish()
     }

@@ -123,6 +123,7 @@ pub struct Distribution(Vec<(u64, u64)>);
 
 impl Distribution {
     /// The values that occurred, the smallest first, and how often.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, u64)> + '_ {
         self.0.iter().copied()
     }
@@ -156,7 +157,8 @@ pub struct Hop {
     /// Nanoseconds from when the stages before it had passed on an entry until this one did, its waiting and its work: one value for
     /// each batch, that of its first entry.
     pub latency: Distribution,
-    /// How many entries were ready for the stage when it passed on a batch, with those of the batch.
+    /// How many entries were ready for the stage when it passed on a batch, with those of the batch. Rounded up like all values, so
+    /// that it may exceed the ring by a sixteenth.
     pub depth: Distribution,
 }
 
@@ -164,8 +166,14 @@ impl fmt::Display for Hop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = |of: &Distribution, part| of.quantile(part).unwrap_or(0);
         write!(f, "{}: {} batches", self.name, self.latency.count())?;
-        write!(f, "; ns {} / {} / {}", at(&self.latency, 0.5), at(&self.latency, 0.99), at(&self.latency, 0.999))?;
-        write!(f, "; depth {} / {} / {}", at(&self.depth, 0.5), at(&self.depth, 0.99), at(&self.depth, 0.999))
+        write!(
+            f,
+            "; p50 / p99 / p99.9: {} / {} / {} ns",
+            at(&self.latency, 0.5),
+            at(&self.latency, 0.99),
+            at(&self.latency, 0.999)
+        )?;
+        write!(f, ", depth {} / {} / {}", at(&self.depth, 0.5), at(&self.depth, 0.99), at(&self.depth, 0.999))
     }
 }
 

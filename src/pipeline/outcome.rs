@@ -13,6 +13,7 @@ pub struct Closed {
 
 impl Closed {
     /// Who closed it, and why. The first reason counts.
+    #[must_use]
     pub fn reason(&self) -> &Reason {
         &self.reason
     }
@@ -31,6 +32,9 @@ impl From<Closed> for crate::WaitError {
     }
 }
 
+/// What all producers are called.
+pub(super) const PRODUCER: &str = "producer";
+
 /// Why a graph was closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -46,9 +50,10 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Closed => write!(f, "it was told to"),
-            Self::Panicked(name) => write!(f, "{name} panicked"),
-            Self::Dropped(name) => write!(f, "{name} was dropped"),
+            Self::Closed => write!(f, "by `Handle::close`"),
+            Self::Panicked(name) if &**name == PRODUCER => write!(f, "a producer panicked"),
+            Self::Panicked(name) => write!(f, "the stage {name:?} panicked"),
+            Self::Dropped(name) => write!(f, "the stage {name:?} was dropped"),
         }
     }
 }

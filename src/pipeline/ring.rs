@@ -133,6 +133,7 @@ impl<'a, T, A: Access> Batch<'a, T, A> {
     }
 
     /// The number of the next entry, counted from 0 since the graph was made.
+    #[must_use]
     pub fn sequence(&self) -> u64 {
         self.next
     }
@@ -308,6 +309,7 @@ impl<T, A: Access> Entries<'_, T, A> {
 
     /// How many: at least one.
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    #[must_use]
     pub fn len(&self) -> usize {
         (self.end - self.place.done) as usize
     }

@@ -87,11 +87,13 @@ impl<T, A: Access> Stage<T, A> {
     }
 
     /// Its name.
+    #[must_use]
     pub fn name(&self) -> &str {
         &self.place.lane().name
     }
 
     /// How many entries it has passed on.
+    #[must_use]
     pub fn position(&self) -> u64 {
         self.place.done()
     }

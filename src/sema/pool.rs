@@ -46,7 +46,8 @@ const SURPLUS: u64 = if NARROW { 1 << 16 } else { 1 << 44 };
 /// A fixed number of permits, first come first served, that can be closed: then everybody who waits is told, threads and
 /// tasks, and so is everybody who comes.
 ///
-/// A [`Semaphore`] with two words more. It has fewer forms: permits are lent as guards, and cannot be added.
+/// A [`Semaphore`] with two words more. It has fewer forms: permits are lent as guards that borrow it, and cannot be added; for a
+/// timeout there is [`acquire_within`](Pool::acquire_within). A task that is spawned owns an `Arc<Pool>`, and acquires from that.
 ///
 /// ```
 /// use layby::{Closed, sema::Pool};

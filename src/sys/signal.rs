@@ -12,7 +12,7 @@ pub(crate) trait SignalSafe {
 ///
 /// Only where the platform's own backend wakes without a lock; elsewhere an error. Nor for a fault: after its handler
 /// returns, the instruction that faulted would do so again, forever, where the process was to die. (POSIX leaves it
-/// undefined.)
+/// undefined.) Nor where another handler would never run again.
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_park, layby_model))))]
 pub(crate) fn on_signal<R: SignalSafe>(signal: i32) -> io::Result<()> {
     let refuse = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
@@ -28,14 +28,21 @@ pub(crate) fn on_signal<R: SignalSafe>(signal: i32) -> io::Result<()> {
         R::report();
     }
 
-    // SAFETY: an all-zero sigaction is a valid one with an empty mask. The handler does only what a handler may, by the
-    // promise of `SignalSafe`. SA_RESTART: the interrupted code need not notice.
-    let result = unsafe {
-        let mut action: libc::sigaction = core::mem::zeroed();
-        action.sa_sigaction = handle::<R> as *const () as usize;
-        action.sa_flags = libc::SA_RESTART;
-        libc::sigaction(signal, &raw const action, core::ptr::null_mut())
-    };
+    let ours = handle::<R> as *const () as usize;
+    // SAFETY: an all-zero sigaction is a valid one with an empty mask, and a place for another.
+    let (mut action, mut before) = unsafe { core::mem::zeroed::<(libc::sigaction, libc::sigaction)>() };
+    action.sa_sigaction = ours;
+    // The interrupted code need not notice.
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: a place to write to.
+    if unsafe { libc::sigaction(signal, core::ptr::null(), &raw mut before) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if ![libc::SIG_DFL, libc::SIG_IGN, ours].contains(&before.sa_sigaction) {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "layby: the signal has a handler already"));
+    }
+    // SAFETY: the handler does only what a handler may, by the promise of `SignalSafe`.
+    let result = unsafe { libc::sigaction(signal, &raw const action, core::ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

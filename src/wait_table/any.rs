@@ -47,13 +47,16 @@ impl<B: Backend> WaitTable<B> {
     /// ```
     #[track_caller]
     pub fn wait_until_any(&self, locations: &[Key], condition: impl FnMut() -> bool) {
-        assert!(!locations.is_empty(), "a wait for any of no locations, without a limit, would never end");
+        assert!(
+            !locations.is_empty(),
+            "layby: a wait for any of several locations was given none, and would never end"
+        );
         let ended = self.wait_until_any_within(locations, Limit::NONE, condition);
         debug_assert_eq!(ended, Ok(()), "a wait without a limit ends when its condition holds");
     }
 
     /// Like [`wait_until_any`](Self::wait_until_any), but gives up at `deadline`: `false` if it passed and the condition still
-    /// did not hold. Of no locations it waits for the deadline.
+    /// did not hold. With no locations it only waits for the deadline.
     #[must_use = "says whether the condition held"]
     pub fn wait_until_any_deadline(
         &self,
@@ -65,7 +68,7 @@ impl<B: Backend> WaitTable<B> {
     }
 
     /// Like [`wait_until_any`](Self::wait_until_any), but waits for at most `timeout`: `false` if it passed and the condition
-    /// still did not hold. A timeout too long for the clock means forever. Of no locations it waits for that time.
+    /// still did not hold. A timeout too long for the clock means forever. With no locations it only waits for that time.
     #[must_use = "says whether the condition held"]
     pub fn wait_until_any_timeout(
         &self,
@@ -77,7 +80,7 @@ impl<B: Backend> WaitTable<B> {
     }
 
     /// Like [`wait_until_any`](Self::wait_until_any), but gives up when `limit` is reached: a deadline, a timeout, a
-    /// [`Cancel`](super::Cancel), or several of them. Of no locations it waits for the limit.
+    /// [`Cancel`](super::Cancel), or several of them. With no locations it only waits for the limit.
     ///
     /// # Errors
     /// How the limit was reached, if the condition still did not hold then.

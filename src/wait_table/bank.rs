@@ -49,6 +49,7 @@ pub struct Slots<const N: usize, B: Backend = Native>([Slot; N], PhantomData<fn(
 impl<const N: usize, B: Backend> Slots<N, B> {
     /// Empty slots. `N` must be a power of two; anything else does not compile.
     #[allow(clippy::new_without_default, reason = "a static has no use for `Default`")]
+    #[must_use]
     pub const fn new() -> Self {
         const { assert!(N.is_power_of_two(), "the number of slots must be a power of two") };
         Self([const { Slot::new() }; N], PhantomData)
@@ -83,7 +84,7 @@ impl Bank {
 
     #[track_caller]
     pub(super) fn owned(slots: usize) -> Self {
-        assert!(slots.is_power_of_two(), "the number of slots must be a power of two, not {slots}");
+        assert!(slots.is_power_of_two(), "layby: the number of slots must be a power of two, not {slots}");
         Self::Owned((0..slots).map(|_| Slot::new()).collect())
     }
 

@@ -81,6 +81,7 @@ pub trait Home: Send + Sync + 'static {
     /// else can name [`Peek`], so nobody else's code runs here: a post that unwound would leave a marker behind.
     #[doc(hidden)]
     #[inline(always)]
+    #[must_use]
     fn is_occupied(hash: u32, _: sealed::Peek) -> bool {
         table_of::<Self>().is_occupied(hash)
     }

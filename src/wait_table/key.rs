@@ -132,12 +132,14 @@ impl Key {
     }
 
     /// The address.
+    #[must_use]
     pub fn location(self) -> usize {
         self.address
     }
 
     /// The ticket, if it has one.
     #[inline]
+    #[must_use]
     pub fn ticket_number(self) -> Option<u64> {
         self.kind.has_ticket().then_some(self.ticket)
     }

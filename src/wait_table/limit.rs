@@ -58,6 +58,13 @@ impl Limit<'_> {
     }
 }
 
+/// None.
+impl Default for Limit<'_> {
+    fn default() -> Self {
+        Limit::NONE
+    }
+}
+
 impl<'a> Limit<'a> {
     /// Whichever is reached first, this one or `other`.
     ///

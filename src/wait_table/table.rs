@@ -60,6 +60,7 @@ impl WaitTable {
     pub const DEFAULT_SLOTS: usize = if cfg!(miri) { 64 } else { 4096 };
 
     /// An empty table of [`DEFAULT_SLOTS`](Self::DEFAULT_SLOTS) slots, whose waiters sleep as the platform has it.
+    #[must_use]
     pub fn new() -> Self {
         Self::with_slots(Self::DEFAULT_SLOTS)
     }
@@ -69,6 +70,7 @@ impl WaitTable {
     /// # Panics
     /// If `slots` is not a power of two.
     #[track_caller]
+    #[must_use]
     pub fn with_slots(slots: usize) -> Self {
         Self::with_slots_in(slots)
     }
@@ -87,6 +89,7 @@ impl<B: Backend> WaitTable<B> {
     /// # Panics
     /// If `slots` is not a power of two.
     #[track_caller]
+    #[must_use]
     pub fn with_slots_in(slots: usize) -> Self {
         Self { bank: Bank::owned(slots), state: State::current(slots), backend: PhantomData }
     }

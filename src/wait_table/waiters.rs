@@ -139,11 +139,13 @@ impl Owner {
 
 impl Waiter {
     /// Whether it is a task.
+    #[must_use]
     pub fn is_task(&self) -> bool {
         self.owner == Owner::Task
     }
 
     /// The slot of the table, or of the table's bank for tasks.
+    #[must_use]
     pub fn slot(&self) -> usize {
         self.slot
     }
@@ -155,12 +157,14 @@ impl Waiter {
     }
 
     /// What it does.
+    #[must_use]
     pub fn activity(&self) -> Activity {
         self.activity
     }
 
     /// How long ago it first slept in this wait, or its future first returned `Pending`, to a few milliseconds; `None` if it has not
     /// yet, or if the platform has no clock. Of a task that waits for more than 49 days only the rest.
+    #[must_use]
     pub fn waited(&self) -> Option<Duration> {
         self.waited
     }
@@ -183,18 +187,21 @@ impl Waiter {
     /// assert_eq!(report[0].activity(), Activity::Woken);
     /// println!("{report}"); // slot 17: task woken, not polled for 5ms, on 0x7ffd12345678, at src/main.rs:6:29
     /// ```
+    #[must_use]
     pub fn woken(&self) -> Option<Duration> {
         self.woken
     }
 
     /// Where in the program the future of a task was made: the call of `wait_until_async` or of a primitive's function that
     /// returns one. `None` for a thread.
+    #[must_use]
     pub fn location(&self) -> Option<&'static Location<'static>> {
         self.location
     }
 
     /// The thread's number: as the kernel and debuggers show it on Linux, Android and Windows, `pthread_self` on other
     /// Unixes, `None` elsewhere, and for a task.
+    #[must_use]
     pub fn thread_id(&self) -> Option<u64> {
         Some(self.owner.thread() as u64).filter(|&thread| thread != 0)
     }
@@ -273,6 +280,7 @@ pub struct Waiters {
 
 impl Waiters {
     /// How many slots could not be visited, or not to the end, because others were changing them all the time.
+    #[must_use]
     pub fn busy_slots(&self) -> usize {
         self.busy
     }
@@ -382,7 +390,8 @@ impl<B: Backend> WaitTable<B> {
     /// Who waits in this table, on what, and since when: for a program that hangs.
     ///
     /// Not all at one moment: a slot at a time. A thread that waits undisturbed while its slot is visited is there once,
-    /// however many others come and go, and whatever other reports are made at the same time. A thread that is woken
+    /// however many others come and go, and whatever other reports are made at the same time; one that waits for any of several
+    /// locations is there once for each, and counted as often. A thread that is woken
     /// meanwhile, even for nothing, may be missing, or be there twice if it waits again. Elements that a thread has left
     /// behind, in the forms that may do so, are not waiters and not shown. It loses nobody's wake-up; like any concurrent
     /// call it may wake a thread early.
@@ -541,6 +550,8 @@ pub fn dump_waiters() {
 /// # Errors
 /// - [`InvalidInput`](std::io::ErrorKind::InvalidInput) for SIGSEGV, SIGBUS, SIGILL and SIGFPE, which report faults: the
 ///   instruction would fault again when the report is made. SIGKILL and SIGSTOP cannot be handled.
+/// - [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if the signal has a handler. A program that installs one of its own
+///   calls [`dump_waiters`] in it.
 /// - Those of `sigaction`.
 /// - [`Unsupported`](std::io::ErrorKind::Unsupported) on platforms other than Linux and Android.
 pub fn dump_waiters_on_signal(signal: i32) -> std::io::Result<()> {

@@ -27,7 +27,7 @@ fn a_measured_graph_counts_batches_and_depths() {
         (hops[0].depth.quantile(0.0), hops[0].depth.quantile(0.5), hops[0].depth.quantile(1.0)),
         (Some(2), Some(4), Some(6))
     );
-    assert!(hops[0].to_string().starts_with("first: 12 batches; ns "));
+    assert!(hops[0].to_string().starts_with("first: 12 batches; p50 / p99 / p99.9: "));
 }
 
 #[test]

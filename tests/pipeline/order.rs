@@ -215,7 +215,7 @@ fn a_batch_is_passed_on_as_a_whole() {
     _ = stage.consume(3, |mut batch| assert_eq!((batch.next(), batch.len()), (Some(&mut 0), 2))).unwrap();
     assert_eq!(stage.position(), 3);
     _ = stage.consume(3, |batch| assert_eq!((batch.sequence(), batch.len()), (3, 2))).unwrap();
-    assert!(format!("{producer:?}").contains("looks at one: 5 (0 behind)"));
+    assert!(format!("{producer:?}").contains("looks at one: 5 (0 behind, waits for producer)"));
 }
 
 #[test]

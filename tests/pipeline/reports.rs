@@ -42,7 +42,7 @@ fn the_stage_that_holds_up_the_others_is_named() {
         assert!(waiters_for("reports stuck")[0].to_string().ends_with(", for \"reports stuck\""));
         assert_eq!(waits_for(&handle), [Some("producer".into()), None, Some("reports stuck".into())]);
         assert_eq!(handle.slowest().unwrap().name, "reports stuck".into());
-        assert!(format!("{handle:?}").contains("reports last: 0 (2 behind), waits for reports stuck"), "{handle:?}");
+        assert!(format!("{handle:?}").contains("reports last: 0 (2 behind, waits for reports stuck)"), "{handle:?}");
         drop(stuck);
         publishing.into_iter().for_each(|thread| drop(thread.join().unwrap()));
         stages.into_iter().for_each(|stage| assert!(stage.join().unwrap().is_err()));

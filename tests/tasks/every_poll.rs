@@ -238,8 +238,8 @@ macro_rules! of_mutex {
             let is_free = |world: &Held<$mutex<()>>, _| assert!(world.lock.try_lock().is_some());
             let held = held!($mutex::new(()), |mutex| mutex.lock_async());
             dropped_after_any_poll(held, task!(|world| world.lock.lock_async()), &[Held::leave], is_free);
-            let held = held!($mutex::new(()), |mutex| mutex.lock_owned_async());
-            dropped_after_any_poll(held, task!(|world| world.lock.lock_owned_async()), &[Held::leave], is_free);
+            let held = held!($mutex::new(()), |mutex| mutex.lock_arc_async());
+            dropped_after_any_poll(held, task!(|world| world.lock.lock_arc_async()), &[Held::leave], is_free);
 
             type World = ($mutex<()>, $condvar, AtomicBool);
             let world = || ($mutex::new(()), $condvar::new(), AtomicBool::new(false));

@@ -86,7 +86,7 @@ mod on {
         let mutex = Arc::new(Lock::<R>::new(0));
         let weak = Arc::downgrade(&mutex);
         let held = mutex.lock();
-        let mut future = Box::pin(mutex.lock_owned_async());
+        let mut future = Box::pin(mutex.lock_arc_async());
         assert!(poll_once(future.as_mut()).is_pending());
         drop(held);
         drop(mutex);
@@ -208,7 +208,7 @@ fn futures_can_be_sent_if_the_data_can() {
     assert_send(&mutex.lock_async());
     assert_send(&fair.lock_async());
     assert_send(&condvar.wait_async(mutex.lock()));
-    assert_send(&Arc::new(Mutex::new(0)).lock_owned_async());
+    assert_send(&Arc::new(Mutex::new(0)).lock_arc_async());
 }
 
 #[test]

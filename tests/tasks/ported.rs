@@ -194,14 +194,14 @@ macro_rules! of_mutex {
             fn it_is_locked_again_and_again() {
                 let mutex = Arc::new($mutex::new(100));
                 *now(pin!(mutex.lock_async())) -= 1;
-                *now(pin!(mutex.lock_owned_async())) -= 1;
+                *now(pin!(mutex.lock_arc_async())) -= 1;
                 assert_eq!(*now(pin!(mutex.lock_async())), 98);
             }
 
             #[test]
             fn it_is_had_when_the_guard_is_gone() {
                 let mutex = Arc::new($mutex::new(100));
-                let guard = now(pin!(mutex.lock_owned_async()));
+                let guard = now(pin!(mutex.lock_arc_async()));
                 let (mut task, woken) = (pin!(mutex.lock_async()), Woken::new());
                 assert!(poll(task.as_mut(), &woken).is_pending());
                 drop(guard);
@@ -326,7 +326,20 @@ mod rwlock {
 mod notify {
     use super::*;
 
-    /// What tokio's does, of a flag, a count and a wait point.
+    /// README's recipe. With a flag instead, two notifications of two who wait would be one.
+    #[test]
+    fn each_lets_one_go_and_one_is_kept() {
+        let notify = Semaphore::new(0);
+        let [mut first, mut second] = [(); 2].map(|()| Box::pin(notify.take_async()));
+        assert!(poll_once(first.as_mut()).is_pending() && poll_once(second.as_mut()).is_pending());
+        (0..2).for_each(|_| _ = notify.post_up_to(1, 1));
+        now(first.as_mut());
+        now(second.as_mut());
+        (0..3).for_each(|_| _ = notify.post_up_to(1, 1));
+        assert_eq!(notify.available(), 1);
+    }
+
+    /// What tokio's does, of a flag, a count and a wait point: for one who waits at a time.
     #[derive(Default)]
     struct Notify {
         is_set: AtomicBool,

@@ -680,6 +680,25 @@ mod on_demand {
     }
 
     #[test]
+    fn another_handler_is_left_alone() {
+        extern "C" fn another(_: libc::c_int) {}
+
+        // SAFETY: an all-zero sigaction is a valid one, and the handler does nothing. No other test uses this signal.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = another as *const () as usize;
+            assert_eq!(libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()), 0);
+        }
+        let refused = layby::dump_waiters_on_signal(libc::SIGUSR2).unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::AlreadyExists);
+        // SAFETY: as above.
+        unsafe { libc::signal(libc::SIGUSR2, libc::SIG_DFL) };
+        for _ in 0..2 {
+            layby::dump_waiters_on_signal(libc::SIGUSR2).expect("the second time it is our own");
+        }
+    }
+
+    #[test]
     fn a_signal_that_does_not_exist() {
         assert!(layby::dump_waiters_on_signal(-1).is_err());
     }

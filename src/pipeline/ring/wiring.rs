@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Access, Among, Lane, Outlet, Place, Ring, Single, Sole};
-use crate::pipeline::{control::Control, meter::Meter};
+use crate::pipeline::{control::Control, meter::Meter, outcome::PRODUCER};
 use crate::sync::{cell::UnsafeCell, now};
 use core::{marker::PhantomData, mem};
 use std::{sync::Arc, time::Instant};
@@ -37,7 +37,7 @@ impl<T> Wiring<T> {
     /// If `capacity` is not a power of two.
     #[track_caller]
     pub(crate) fn new(capacity: usize, control: Control, is_measured: bool, mut make: impl FnMut() -> T) -> Self {
-        assert!(capacity.is_power_of_two(), "a ring's capacity must be a power of two, not {capacity}");
+        assert!(capacity.is_power_of_two(), "layby: a ring's capacity must be a power of two, not {capacity}");
         let ring = Ring { entries: (0..capacity).map(|_| UnsafeCell::new(make())).collect() };
         let mut this = Self {
             ring: Arc::new(ring),
@@ -47,7 +47,7 @@ impl<T> Wiring<T> {
             producers: Unclaimed(None),
             measured_since: is_measured.then(now),
         };
-        let producers = this.add_lane("producer".into(), &[]);
+        let producers = this.add_lane(PRODUCER.into(), &[]);
         this.frontier = vec![producers.clone()];
         this.producers = Unclaimed(Some(producers));
         this

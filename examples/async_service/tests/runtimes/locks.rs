@@ -26,7 +26,7 @@ macro_rules! excludes_everybody {
                         yield_now().await;
                         *guard = before + 1;
                     } else {
-                        *mutex.lock_owned_async().await += 1;
+                        *mutex.lock_arc_async().await += 1;
                     }
                 }
             };
