@@ -92,6 +92,12 @@ def waits_and_wakes():
                        load('bank', o('relaxed_look_for_banks'), lambda seen: seen)] + publish() + [load('x', 'Relaxed')],
             [update('x', add(), 'SeqCst')] + find],
            lambda r: r.get((1, 4)) == 0 and r.get((2, 3), 0) == 0, PUSH_IS_SPARE | {'relaxed_bank'})
+    # A task that was called for nothing and waits on where it is, C2 of src/wait_table/task/element.rs: its gate is PARKED (1) again, and
+    # it has not written to the slot, where the notifier finds it.
+    yield ('called_against_a_seqcst_update', dict(gate=0, slot=1, x=0),
+           [[update('gate', swap(0, 1), o('relaxed_wait_on')), fence(o('no_publish_fence')), load('x', 'Relaxed')],
+            [update('x', add(), 'SeqCst'), look(), load('gate', o('relaxed_look_at_called'))]],
+           lambda r: r[0, 2] == 0 and r[1, 2] == 0, {'relaxed_wait_on', 'relaxed_look'})
     # T2 of src/ticket_queue/mod.rs, EventCount::wait_at_least against advance and close, the listings' takes against posts.
     for name, change, check in [
         ('conservative_post', update('x', add(), o('relaxed_conservative_grant')), 'relaxed_is_granted'),

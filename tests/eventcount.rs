@@ -8,7 +8,7 @@ mod common;
 use common::{Shared, eventually, few, scaled, watchdog};
 use layby::eventcount::{EventCount, Sequencer, WaitPoint};
 use layby::sys::Backend;
-use layby::wait_table::Home;
+use layby::wait_table::{Activity, Home};
 use layby::{Closed, Key, WaitError, WaitOutcome, WaitTable};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,6 +30,32 @@ common::on_every_backend!(
     notify_all_reaches_all_who_wait,
     a_wait_point_times_out_and_cancels,
 );
+
+/// Of two who wait the first is notified, and its attempt panics: the other gets what is there.
+#[test]
+#[cfg_attr(miri, ignore = "asks what threads do, which Miri does not know")]
+fn an_attempt_that_panics_passes_its_notification_on() {
+    let _watchdog = watchdog();
+    let (items, added, panics) = (Mutex::new(vec![]), WaitPoint::new(), AtomicBool::new(false));
+    let sleepers = |count| {
+        let is_asleep = |waiter: &layby::wait_table::Waiter| {
+            waiter.key().is_within(&added) && waiter.activity() == Activity::Asleep
+        };
+        eventually(|| layby::waiters().iter().filter(|waiter| is_asleep(waiter)).count() == count);
+    };
+    let panicking = || panics.load(Ordering::Relaxed).then(|| -> u32 { std::panic::resume_unwind(Box::new(())) });
+    thread::scope(|s| {
+        let first = s.spawn(|| added.wait_for(panicking));
+        sleepers(1);
+        let second = s.spawn(|| added.wait_for(|| items.lock().unwrap().pop()));
+        sleepers(2);
+        panics.store(true, Ordering::Relaxed);
+        items.lock().unwrap().push(7);
+        assert!(added.notify_one());
+        assert!(first.join().is_err());
+        assert_eq!(second.join().unwrap(), 7);
+    });
+}
 
 #[test]
 fn each_takes_eight_bytes() {

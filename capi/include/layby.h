@@ -10,8 +10,9 @@
  * - A function that can fail returns 0 or an error number of <errno.h>, as pthread's do; errno itself stays as it was. (Only
  *   layby_dump_waiters_on_signal, when it fails, leaves sigaction's errno behind.)
  * - A deadline is a point of time on CLOCK_MONOTONIC; on Windows, on the clock that MinGW calls so. layby_deadline_after makes one.
- *   A wait never gives up early. A deadline that is a null pointer, or too far away for the clock, means forever. Whether its
- *   nanoseconds are within 0 and 999,999,999 (EINVAL) is looked at when there is something to wait for.
+ *   A wait never gives up early. A deadline that is a null pointer, or too far away for the clock, means forever. Its
+ *   nanoseconds must be within 0 and 999,999,999 (EINVAL); semaphores and eventcounts look at that when there is something to wait
+ *   for, the others at once.
  * - A wait that gives up, because of the time or because it is cancelled, has taken nothing, holds up nobody behind it, and leaves
  *   nothing behind: its object may be freed if nobody else uses it.
  * - A pointer to an object must not be null, except where it says so.

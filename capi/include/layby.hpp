@@ -56,6 +56,26 @@ private:
     layby_cancel_t flag_ LAYBY_CANCEL_INIT;
 };
 
+namespace detail {
+
+/// How long it is until then: no time if that has passed, and the longest there is if it is more than 146 years.
+template <class Clock, class Duration>
+std::chrono::nanoseconds time_left(std::chrono::time_point<Clock, Duration> deadline) noexcept
+{
+    using std::chrono::nanoseconds;
+    using approximate = std::chrono::duration<double, std::nano>;
+    const auto now = Clock::now().time_since_epoch();
+    const double left = approximate(deadline.time_since_epoch()).count() - approximate(now).count();
+    if (left >= 4.6e18)
+        return nanoseconds::max();
+    if (left <= -4.6e18)
+        return nanoseconds::zero();
+    // So close to now that nothing here overflows.
+    return std::chrono::ceil<nanoseconds>(deadline.time_since_epoch()) - std::chrono::floor<nanoseconds>(now);
+}
+
+} // namespace detail
+
 /// What ends a wait besides what it waits for: a time, a point of time, a cancel, or whichever of two comes first.
 class limit {
 public:
@@ -67,7 +87,7 @@ public:
     limit(std::chrono::duration<Rep, Period> timeout) noexcept : has_deadline_(true) { set_after(timeout); }
     template <class Duration>
     limit(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline) noexcept
-        : limit(deadline - std::chrono::steady_clock::now()) {}
+        : limit(detail::time_left(deadline)) {}
     template <class Time>
     limit(Time time, const cancel &flag) noexcept : limit(time) { flag_ = flag.native_handle(); }
 
@@ -237,9 +257,10 @@ public:
     [[nodiscard]] bool try_acquire_until(std::chrono::time_point<Clock, Duration> deadline, std::ptrdiff_t n = 1)
     {
         for (;;) {
-            if (try_acquire_for(deadline - Clock::now(), n))
+            const auto left = detail::time_left(deadline);
+            if (try_acquire_for(left, n))
                 return true;
-            if (Clock::now() >= deadline)
+            if (left <= left.zero() || detail::time_left(deadline) <= left.zero())
                 return false;
         }
     }

@@ -48,6 +48,19 @@ static void what_std_has()
     CHECK(!s.try_acquire());
 }
 
+// Their distance from now is more than their types can say.
+static void times_that_are_far_away()
+{
+    layby::counting_semaphore<> s(0);
+    CHECK(!s.try_acquire_until(std::chrono::steady_clock::time_point::min()));
+    CHECK(!s.try_acquire_until(std::chrono::system_clock::time_point::min()));
+    CHECK(s.acquire_within(std::chrono::steady_clock::time_point::min()) == layby::wait_status::timed_out);
+    layby::cancel raised;
+    raised.raise();
+    using in_seconds = std::chrono::time_point<std::chrono::steady_clock, std::chrono::seconds>;
+    CHECK(s.acquire_within({in_seconds::max(), raised}) == layby::wait_status::cancelled);
+}
+
 template <class Call>
 static int error_of(Call call)
 {
@@ -228,6 +241,7 @@ int main()
     what_std_has<std::counting_semaphore<>>();
     what_std_has<layby::counting_semaphore<>>();
     what_std_does_not_have();
+    times_that_are_far_away();
     permits_go_back();
     a_lambda_is_waited_for();
     a_condition_may_throw();

@@ -1,6 +1,9 @@
 //! Addition that panics instead of wrapping, on a counter that others read without a check.
 
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{
+    atomic::{AtomicU64, Ordering},
+    hint,
+};
 
 /// The largest count: at a billion steps a second it lasts for 146 years. The values up to twice as much are room for
 /// additions that turn out to be too many.
@@ -13,7 +16,8 @@ const ADDED_AT_ONCE: u64 = 1 << 32;
 /// Adds `n` to the count, the bits up to [`MAX`] of `counter`, and returns the counter before.
 ///
 /// # Panics
-/// If the count would exceed [`MAX`]; it is then unchanged.
+/// If the count would exceed [`MAX`]; it is then unchanged. Also if it would not, while another's addition that exceeds it is being
+/// taken back.
 #[inline]
 #[track_caller]
 pub(super) fn add(counter: &AtomicU64, n: u64) -> u64 {
@@ -45,7 +49,20 @@ pub(super) fn add_if(counter: &AtomicU64, n: u64, allowed: impl Fn(u64) -> bool)
     }
 }
 
+/// The counter, when no addition that turned out to be too many is in it: that is about to be taken back.
+#[inline]
+pub(super) fn settled(load: impl Fn() -> u64) -> u64 {
+    loop {
+        let counter = load();
+        if count(counter) <= MAX {
+            return counter;
+        }
+        hint::spin_loop();
+    }
+}
+
 /// The count in a counter that may have a flag above it.
+#[inline]
 pub(super) fn count(counter: u64) -> u64 {
     counter & (2 * MAX + 1)
 }
@@ -60,6 +77,12 @@ fn overflow(count: u64, n: u64) -> ! {
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn what_is_about_to_be_taken_back_is_not_seen() {
+        let seen = core::cell::Cell::new(MAX + 5);
+        assert_eq!(settled(|| seen.replace(MAX - 5)), MAX - 5);
+    }
 
     /// Another addition was too many and has not been taken back yet: what comes now must not count on top of it.
     #[test]

@@ -86,7 +86,7 @@ impl<H: Home> EventCount<H> {
     #[inline]
     fn load(&self) -> u64 {
         // Ordering: acquire; matches the additions. What was done before the count was advanced is visible.
-        self.state.load(Ordering::Acquire)
+        bounded::settled(|| self.state.load(Ordering::Acquire))
     }
 
     /// Adds 1, wakes those who wait for the new value, and returns it.

@@ -58,7 +58,7 @@ use crate::sync::{
     const_outside_models, fence_after_publish, fence_before_peek, in_destructor,
 };
 use crate::wait_table::{Global, Home, Key, Limit, WaitOutcome, table_of};
-use core::{fmt, marker::PhantomData};
+use core::{fmt, marker::PhantomData, mem};
 use std::time::{Duration, Instant};
 
 const WAITER: u64 = 1;
@@ -229,8 +229,9 @@ impl<H: Home> WaitPoint<H> {
         mut attempt: impl FnMut() -> Option<T>,
     ) -> Result<T, Stopped> {
         let limit = limit.into();
+        let mut first = attempt();
         loop {
-            if let Some(got) = attempt() {
+            if let Some(got) = first {
                 return Ok(got);
             }
             let prepared = self.prepare();
@@ -240,6 +241,10 @@ impl<H: Home> WaitPoint<H> {
             if let Err(stopped) = prepared.commit_within(limit) {
                 return attempt().ok_or(stopped);
             }
+            // A notification may have been for us alone.
+            let on_unwind = PassOn(self);
+            first = attempt();
+            mem::forget(on_unwind);
         }
     }
 
@@ -331,6 +336,15 @@ impl<H: Home> Prepared<'_, H> {
 
     /// Does not wait after all.
     pub fn cancel(self) {}
+}
+
+/// A notification that nobody has made use of: goes to the next who waits.
+struct PassOn<'a, H: Home>(&'a WaitPoint<H>);
+
+impl<H: Home> Drop for PassOn<'_, H> {
+    fn drop(&mut self) {
+        in_destructor(|| _ = self.0.notify_one());
+    }
 }
 
 impl<H: Home> Drop for Prepared<'_, H> {

@@ -150,7 +150,7 @@ use crate::spin_policy::{self, SpinFirst};
 use crate::sync::{
     IN_A_MODEL,
     atomic::{AtomicU32, Ordering},
-    const_outside_models, hint, now, thread,
+    const_outside_models, fence_before_peek, hint, now, thread,
 };
 use crate::wait_table::{Global, Home, Key, Limit, generation, table_of};
 use core::{fmt, marker::PhantomData, mem, ptr};
@@ -332,8 +332,12 @@ impl<H: Home> RawMutex<H> {
         let table = table_of::<H>();
         if state & STARVING != 0 {
             table.wake_all(Self::key_of_first(this));
-        } else if state & WAITERS != 0 && table.wake_one(Self::key_of_returned(this)) == 0 {
-            table.wake_one_of_each(Key::of_primitive(this));
+        } else if state & WAITERS != 0 {
+            fence_before_peek();
+            // No task waits for the first: the waker of a stranger in its slot might unwind, and nobody be woken.
+            if table.wake_one_thread(Self::key_of_returned(this)) == 0 {
+                table.wake_one_of_each(Key::of_primitive(this));
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! knows that it is on no chain any more. The same goes for the markers of abandoned tickets: the queue that one names may
 //! have lived on such a stack.
 
+use super::nap::nap;
 use crate::sync::{atomic::Ordering, hint, thread, unchecked_atomic::AtomicU32};
 use std::time::Duration;
 
@@ -168,7 +169,7 @@ impl Generation {
             match looks {
                 0..LOOKS => hint::spin_loop(),
                 LOOKS..LOOKS_AND_YIELDS => thread::yield_now(),
-                _ => std::thread::sleep(NAP),
+                _ => nap(NAP),
             }
             looks = looks.saturating_add(1);
         }

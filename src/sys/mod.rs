@@ -26,6 +26,7 @@ mod files;
 pub(crate) mod fork;
 mod head_count;
 pub(crate) mod keepers;
+mod nap;
 pub(crate) mod only_thread;
 pub(crate) mod polite_wait;
 pub(crate) mod process_exit;

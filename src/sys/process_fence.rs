@@ -5,8 +5,8 @@
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(any(layby_model, layby_coherence, miri))))]
 mod imp {
-    use super::super::errno;
-    use std::{sync::OnceLock, thread, time::Duration};
+    use super::super::{errno, nap::nap};
+    use std::{sync::OnceLock, time::Duration};
 
     // linux/membarrier.h
     const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
@@ -34,7 +34,7 @@ mod imp {
             return;
         }
         // The call is forbidden since it was first made. Time must do.
-        thread::sleep(NAP);
+        nap(NAP);
     }
 }
 

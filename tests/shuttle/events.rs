@@ -4,7 +4,7 @@ use crate::schedules::both_ways;
 use layby::eventcount::{EventCount, Sequencer, WaitPoint};
 use layby::model::expire_deadlines;
 use layby::mutex::{RawFairMutex, RawMutex, Ticket};
-use layby::{Closed, WaitError};
+use layby::{Closed, Key, WaitError};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::thread;
@@ -245,4 +245,46 @@ fn hand_over(mutex: &RawMutex) {
 fn release_fair(mutex: &RawFairMutex, ticket: Ticket) {
     // SAFETY: as above, by the mutex's own ticket.
     unsafe { mutex.release(ticket) }
+}
+
+/// Its task waits in a slot that the release looks at, and another wakes there at the same time, so that one of them wakes all.
+#[test]
+fn a_strangers_waker_that_panics_keeps_no_lock_from_its_waiter() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: std::sync::Arc<Self>) {
+            resume_unwind(Box::new(()));
+        }
+    }
+    // The release's first look is for ticket 2, and in a model tickets alone choose the slot.
+    const SLOT: u64 = 2;
+    check(|| {
+        let mutex = Arc::new(RawMutex::new());
+        mutex.acquire();
+        // SAFETY: it is locked by the caller.
+        let unlock = |mutex: &RawMutex| _ = catch_unwind(AssertUnwindSafe(|| unsafe { mutex.release() }));
+        let waiter = {
+            let mutex = mutex.clone();
+            thread::spawn(move || {
+                mutex.acquire();
+                unlock(&mutex);
+            })
+        };
+        let (of_the_task, of_the_other) = (Box::new(0_u8), Box::new(0_u8));
+        let mut task = Box::pin(layby::wait_until_async(Key::ticket_at(&raw const *of_the_task, SLOT), || false));
+        let waker = std::sync::Arc::new(Panics).into();
+        assert!(task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let other = thread::spawn(move || {
+            _ = catch_unwind(AssertUnwindSafe(|| {
+                layby::location_wake_all(Key::ticket_at(&raw const *of_the_other, SLOT))
+            }));
+        });
+        unlock(&mutex);
+        other.join().unwrap();
+        // Somebody comes and goes.
+        mutex.acquire();
+        unlock(&mutex);
+        waiter.join().unwrap();
+        _ = catch_unwind(AssertUnwindSafe(|| drop(task)));
+    });
 }

@@ -36,5 +36,6 @@ mod line;
 mod load;
 mod report;
 mod sem;
+mod signals;
 mod sleep;
 mod threads;

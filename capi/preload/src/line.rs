@@ -28,10 +28,9 @@
 //!
 //! Permits that were on their way in the parent stay where they were: what had been granted to a thread is that thread's.
 
+use crate::signals::SignalsBlocked;
 use crate::sleep::{self, Sleep};
 use core::{
-    ffi::c_int,
-    mem::MaybeUninit,
     ptr,
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -132,29 +131,5 @@ impl Line {
             }
         }
         blocked.end();
-    }
-}
-
-/// All signals of the calling thread are blocked that can be.
-struct SignalsBlocked {
-    before: libc::sigset_t,
-}
-
-impl SignalsBlocked {
-    fn begin() -> Self {
-        let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: the first call writes the first set, the second call the other.
-        unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-            Self { before: before.assume_init() }
-        }
-    }
-
-    fn end(self) {
-        // SAFETY: a set that the C library has written.
-        let restored: c_int =
-            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, ptr::null_mut()) };
-        debug_assert_eq!(restored, 0);
     }
 }

@@ -17,7 +17,7 @@
 //! A thread comes on the list when it first has to wait, and leaves it when it ends; cancelling a thread that has ended is an
 //! error of the program's already.
 
-use crate::{c_library, sleep::Thread};
+use crate::{c_library, signals::SignalsBlocked, sleep::Thread};
 use core::{
     cell::{Cell, UnsafeCell},
     ffi::{c_int, c_void},
@@ -40,9 +40,12 @@ impl Listed {
     }
 }
 
-/// The list, and its lock: one that does not allocate, and that a child can have from its parent.
+/// The list, and its lock: one that does not allocate, and that a child can have from its parent. Whoever has it is not interrupted:
+/// a handler may fork, which locks it too.
 struct Threads {
     lock: UnsafeCell<libc::pthread_mutex_t>,
+    /// Of whoever has the lock.
+    blocked: Cell<Option<SignalsBlocked>>,
     /// Whoever has the lock.
     first: Cell<*const Thread>,
 }
@@ -50,18 +53,25 @@ struct Threads {
 // SAFETY: the list is used by who has the lock.
 unsafe impl Sync for Threads {}
 
-static THREADS: Threads =
-    Threads { lock: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER), first: Cell::new(ptr::null()) };
+static THREADS: Threads = Threads {
+    lock: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+    blocked: Cell::new(None),
+    first: Cell::new(ptr::null()),
+};
 
 pub(crate) fn lock() {
+    let blocked = SignalsBlocked::begin();
     // SAFETY: a mutex that has been initialised, and is never destroyed.
     unsafe { libc::pthread_mutex_lock(THREADS.lock.get()) };
+    THREADS.blocked.set(Some(blocked));
 }
 
 /// The caller has locked it, or its parent has, in which it was the thread that did.
 pub(crate) fn unlock() {
+    let blocked = THREADS.blocked.take();
     // SAFETY: as above.
     unsafe { libc::pthread_mutex_unlock(THREADS.lock.get()) };
+    blocked.into_iter().for_each(SignalsBlocked::end);
 }
 
 /// Has its destructor called at a thread's end. 32 keys are there without an allocation.

@@ -109,5 +109,41 @@ static void whatever_the_others_are_doing(void) {
     CHECK(value_of(&sem) == 1);
 }
 
+static atomic_int forks;
+
+static void fork_in_a_handler(int signal) {
+    (void)signal;
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    if (child > 0 && waitpid(child, NULL, 0) == child) atomic_fetch_add(&forks, 1);
+}
+
+static void *wait_uncancelled(struct thread *thread) {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    while (sem_wait(thread->with) != 0) {}
+    return NULL;
+}
+
+// Which threads wait is looked up to cancel one, and when a process forks.
+static void a_handler_may_fork_in_a_cancellation(void) {
+    enum { WAITERS = 20, FORKS = 200 };
+    struct thread waiters[WAITERS];
+    sigset_t prods;
+    sigemptyset(&prods);
+    sigaddset(&prods, SIGPROF);
+    CHECK(sem_init(&sem, 0, 0) == 0);
+    CHECK(pthread_sigmask(SIG_BLOCK, &prods, NULL) == 0);
+    for (int i = 0; i < WAITERS; i++) start(&waiters[i], wait_uncancelled, &sem);
+    CHECK(pthread_sigmask(SIG_UNBLOCK, &prods, NULL) == 0);
+    struct sigaction action = {.sa_handler = fork_in_a_handler, .sa_flags = SA_RESTART};
+    CHECK(sigaction(SIGPROF, &action, NULL) == 0);
+    struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+    CHECK(setitimer(ITIMER_PROF, &often, NULL) == 0);
+    for (int i = 0; atomic_load(&forks) < FORKS; i++) CHECK(pthread_cancel(waiters[i % WAITERS].id) == 0);
+    CHECK(setitimer(ITIMER_PROF, &never, NULL) == 0);
+    for (int i = 0; i < WAITERS; i++) CHECK(sem_post(&sem) == 0);
+    for (int i = 0; i < WAITERS; i++) join(&waiters[i]);
+}
+
 TESTS(TEST(a_child_takes_again_what_it_gives_back), TEST(though_the_parent_has_a_waiter), TEST(though_the_parent_has_many),
-      TEST(whatever_the_others_are_doing))
+      TEST(whatever_the_others_are_doing), TEST(a_handler_may_fork_in_a_cancellation))

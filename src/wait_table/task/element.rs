@@ -39,7 +39,9 @@
 //!   poll looks again.
 //!
 //! A notifier that changes the condition and then reads `CALLED`, though the owner has made it `PARKED`, has put its fence B
-//! before that fence A: the owner's check sees the change.
+//! before that fence A: the owner's check sees the change. One that has no fence B, because it changed the condition by a `SeqCst`
+//! operation, reads the gate by another: what it reads is older than fence A, so that both come before A in the one order of
+//! all these. (The `SeqCst` load of the slot does not say so: the owner has not written there.)
 //!
 //! C3, because a picker says `CALLED` first and takes the waker then: one compare-and-swap, where to claim the waker before and to say
 //! so afterwards would be two. It has the element in hand until then. An owner that leaves gets the element from the slot, or by its
@@ -431,7 +433,8 @@ unsafe impl Linked for TaskElement {
 
     #[inline]
     fn is_called(&self) -> bool {
-        state(self.gate.load(Ordering::Relaxed)) == CALLED
+        // Ordering: SeqCst, as the peek at a slot: see C2.
+        state(self.gate.load(Ordering::SeqCst)) == CALLED
     }
 
     /// If it is not parked its owner is about to look, or sleeps: then it is to be notified.
