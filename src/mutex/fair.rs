@@ -81,7 +81,8 @@ impl<H: Home> RawFairMutex<H> {
     /// Unlocks, and wakes the thread whose turn it is.
     ///
     /// # Safety
-    /// The ticket is one of this mutex. Another's would make two permits of one, and lock_api's types can be made of a word
+    /// The mutex is where it was when it was locked: one that is moved meanwhile may meet what others have left at that place. And the
+    /// ticket is one of this mutex. Another's would make two permits of one, and lock_api's types can be made of a word
     /// that safe code has used:
     ///
     /// ```compile_fail,E0133

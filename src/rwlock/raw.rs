@@ -191,7 +191,7 @@ impl<H: Home> RawRwLock<H> {
     /// Unlocks what was locked for reading; the last to do so wakes the writer whose turn it is.
     ///
     /// # Safety
-    /// The caller has a lock for reading, and has it no more.
+    /// The caller has a lock for reading, and has it no more; and the lock has not been moved meanwhile.
     #[inline]
     pub unsafe fn release_read(&self) {
         self.queue.give_back(1);
@@ -200,7 +200,7 @@ impl<H: Home> RawRwLock<H> {
     /// Unlocks what was locked for writing, and wakes all whose turn it is: a writer, or all readers up to the next writer.
     ///
     /// # Safety
-    /// The caller has the lock for writing, and has it no more. Otherwise there would be two writers, and lock_api's types can be
+    /// The caller has the lock for writing, and has it no more; and the lock has not been moved meanwhile. Otherwise there would be two writers, and lock_api's types can be
     /// made of a word that safe code has used:
     ///
     /// ```compile_fail,E0133

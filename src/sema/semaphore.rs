@@ -315,7 +315,7 @@ impl<H: Home> Semaphore<H> {
 
     /// Adds `n` permits, or as many of them as those who wait take at once and the semaphore holds without exceeding `limit`;
     /// returns how many. The test and the addition are one step: with a limit of 1 it is a binary semaphore, and with a clock
-    /// it is a token bucket. (A timed take that gives up while this runs may have been given its permit by then. It puts it back,
+    /// it is a token bucket. With a limit of 0 it adds nothing, whoever waits. (A timed take that gives up while this runs may have been given its permit by then. It puts it back,
     /// on top of the limit, like anybody who posts.)
     ///
     /// ```

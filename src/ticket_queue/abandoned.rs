@@ -86,7 +86,16 @@
 //!   later sees the value (S5).
 //! - A waiter that is granted by a later post does not look. So no conservative post grants past a granted marker: C0 has
 //!   looked since `grant` got the value that C1 changes (`marker_against_next_post`). A post that does go past one looks for
-//!   it afterwards, which is why P2 begins one ticket earlier.
+//!   it afterwards, which is why P2 begins one ticket earlier; also if nobody holds what it grants. Wrong, if it did not:
+//!
+//!   ```text
+//!   6 waits, and gives up                  posts; 5 is in a marker
+//!   S2: ticket = 6
+//!                                          conservatively: grant = 6; C2: nobody is behind the marker
+//!                                          grant = 7: 6 is drawn by nobody (and nobody looks for 5)
+//!   the marker: more than 5 is granted,
+//!   it is left to the post (below)         (its permit is lost)
+//!   ```
 //! - A waiter for many tickets is published under its last, and is not found by C2. It needs another permit anyway; the post
 //!   that brings it does C0 or P2.
 //! - In a queue of one permit nobody else has it while it is with a granted marker, so whoever takes that out is the one

@@ -221,7 +221,9 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
         let first = self.counts.grant.fetch_add(n, Ordering::SeqCst);
         fence_before_peek_seqcst();
         // Ordering: SeqCst. If a taker drew one of these tickets without seeing the grant, this sees that it was drawn.
-        if before(first, self.counts.ticket.load(Ordering::SeqCst)) {
+        let ticket = self.counts.ticket.load(Ordering::SeqCst);
+        // P2 in `abandoned` begins one ticket earlier, and that may be the last that is drawn.
+        if before(first, ticket) || (first == ticket && table_of::<H>().alerts() != 0) {
             self.wake_after_grant(first, n);
         }
     }

@@ -1,7 +1,8 @@
 //! The type of a queue's counters: 64 bits where the target has such atomics, otherwise 32.
 //!
 //! Tickets are compared by their distance, so a counter may wrap as long as no two living tickets are half its range apart,
-//! which [`MAX_DISTANCE`] guarantees. Even the wide counter can wrap, if many permits are put in and taken at a time: nine
+//! which [`MAX_DISTANCE`] guarantees of those who wait. (A future that has been granted its ticket, and is not polled while half of the
+//! range is granted to others, does not know any more that it was: SECURITY.md.) Even the wide counter can wrap, if many permits are put in and taken at a time: nine
 //! times [`MAX_DISTANCE`] is enough.
 
 use crate::wait_table::Key;

@@ -2,9 +2,9 @@
 //! threads is in `ticket_queue.rs`, and what all tasks share is in `task.rs`.
 
 use crate::bell::{Bell, block_on, poll, poll_once};
-use crate::explore::explore_roles;
+use crate::explore::{explore_roles, explore_run};
 use layby::sema::{Pool, Semaphore};
-use std::pin::pin;
+use std::{pin::pin, sync::Arc};
 
 type Post = fn(&Semaphore);
 
@@ -100,6 +100,23 @@ fn a_granted_future_is_dropped_before_another() {
     for post in [Semaphore::post, Semaphore::post_conservatively] {
         explore(1, [take_behind_one_that_leaves, post], is_empty);
     }
+}
+
+/// The one before it has left a marker, which the first post grants; nobody holds what the second one grants.
+#[test]
+fn posts_of_both_kinds_against_one_that_leaves() {
+    explore_run(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let [mut first, mut second] = [(); 2].map(|()| Box::pin(semaphore.acquire_owned_async()));
+        poll_once(first.as_mut());
+        poll_once(second.as_mut());
+        drop(first);
+        let leaves = loom::thread::spawn(move || drop(second));
+        semaphore.post_conservatively();
+        semaphore.post();
+        leaves.join().unwrap();
+        assert_eq!((semaphore.available(), semaphore.waiters()), (2, 0));
+    });
 }
 
 /// The one that leaves is a thread's, the one behind it is a task's, and the other way round.
