@@ -8,7 +8,8 @@ Shared: T (ticket), G (grant), A (alerts), cells (markers of spans of abandoned 
 take     K0  first = T; T += n
          K1  publish under the key `last`
          K2  G > last: taken
-         K3  A != 0: find the marker that ends with first - 1. G > its first: take it out, P0 with its number -> K1.
+         K3  A != 0: find the marker that ends with first - 1 (here as below: and not more than its first granted, or a post is
+             about to take it out). G > its first: take it out, P0 with its number -> K1.
              Otherwise sleep until woken -> K1; a timed take may give up instead, at any moment -> S1
 try      R0  first = T
          R1  G > last, or it fails
@@ -20,7 +21,7 @@ conservative post
          C2  wake ticket g; A != 0: find the marker that starts with g, and wake the ticket behind its last. T and G are
              not touched: the line may be gone, and another one be there
 post     P0  g = G; G += n
-         P1  g >= T: nobody holds ticket g, done. (Only in a post.)
+         P1  g > T, or g == T and A == 0: nobody holds ticket g, and no marker is before it: done. (Only in a post.)
          P2  wake the tickets from g on, a step each
          P3  A == 0: done
          P4  take out all markers that start with one of these tickets, or with the one before; P0 with their number
@@ -74,11 +75,13 @@ def thread(role, n):
     return fresh._replace(first=n, last=n) if role == 'stale' else fresh
 
 
-def wanted(then, span, marker):
+def wanted(then, span, marker, granted):
     (first, last), (a, b) = span, marker
+    # Not one of which more than the first is granted: a post is about to take that out.
+    before = b == first - 1 and granted <= a + 1
     return {
-        'ending': b == first - 1, 'before': b == first - 1, 'before mine': b == first - 1,
-        'neighbour': b == first - 1 or a == last + 1,
+        'ending': before, 'before': before, 'before mine': before,
+        'neighbour': before or a == last + 1,
         'next': a == last + 1,
         'mine': a == first, 'behind': a == first,
         'overrun': a == first - 1,
@@ -225,7 +228,8 @@ class Model:
         yield s._replace(G=s.G + n), mine | (dict(posted=n) if first_time else {})
 
     def at_P1(self, s, t):
-        yield s, dict(pc='P2' if s.T > t.first else 'done')
+        follows_a_marker = s.T == t.first and s.A and self.mutant != 'forget the last drawn'
+        yield s, dict(pc='P2' if s.T > t.first or follows_a_marker else 'done')
 
     def at_P2(self, s, t):
         """Wakes the next of the tickets granted; `cell` counts them."""
@@ -313,7 +317,7 @@ class Model:
             yield s, self.not_found(t)
             return
         marker = s.cells[t.cell]
-        if marker in (FREE, CLAIMED) or not wanted(t.then, (t.first, t.last), marker):
+        if marker in (FREE, CLAIMED) or not wanted(t.then, (t.first, t.last), marker, s.G):
             yield s, dict(cell=t.cell + 1)
         else:
             yield s, dict(pc=LOOKS.get(t.then, 'swap'), sure=True)
@@ -451,6 +455,7 @@ CASES = [
     ([timed(), take(2), conservative(), conservative()], 0),
     ([timed(), take(2), conservative(), post()], 0),
     ([timed(), take(), post(), conservative()], 0),
+    ([timed(), timed(), post(), conservative()], 0),
     ([timed(), timed(), take(), conservative()], 0),
     ([timed(2), take(), post(), post()], 0),
     ([timed(2), timed(3), post(2)], 1),
@@ -478,6 +483,7 @@ MUTANTS = {
     'overruns': ([timed(), take(), conservative(), conservative()], 0),
     'adds': ([timed(), take(), conservative(), conservative()], 0),
     'post passes one': ([timed(2), take(), post()], 0),
+    'forget the last drawn': ([timed(), timed(), post(), conservative()], 0),
     'no last recheck': ([timed(), timed()], 0),
     'no give-back look': ([timed(), timed()], 0),
     'give back from the middle': ([timed(), take(), take()], 0),

@@ -57,6 +57,8 @@ byte unowned = 0; /* permits posted and not taken */
 /* One of the n tickets from a on, or the one before. */
 #define STARTS_AMONG(t, a, n) (t != NONE && DISTANCE(PLUS(a, TICKETS - 1), t) <= (n))
 #define IS_GRANTED(t) BEFORE(t, grant)
+/* A post must look who holds what it has granted, or is right before. */
+#define MUST_LOOK (BEFORE(from[me], ticket) || (from[me] == ticket && alerts != 0))
 #define IS_NEAR(t) (IS_GRANTED(t) || DISTANCE(grant, t) < NEAR)
 
 byte ticket = DRAWN, grant = PERMITS, alerts = 0;
@@ -442,8 +444,8 @@ active [THREADS] proctype thread() {
         :: wake_if_anyone_waits() /* @ post_conservatively */
 #endif
         :: if
-            :: BEFORE(from[me], ticket) -> after_grant() /* @ is_drawn */
-            :: atomic { !BEFORE(from[me], ticket) -> from[me] = NONE; n[me] = 0 }
+            :: MUST_LOOK -> after_grant() /* @ is_drawn */
+            :: atomic { !MUST_LOOK -> from[me] = NONE; n[me] = 0 }
             fi
         fi;
         where[me] = AWAY
