@@ -261,8 +261,7 @@ fn a_strangers_waker_that_panics_keeps_no_lock_from_its_waiter() {
     check(|| {
         let mutex = Arc::new(RawMutex::new());
         mutex.acquire();
-        // SAFETY: it is locked by the caller.
-        let unlock = |mutex: &RawMutex| _ = catch_unwind(AssertUnwindSafe(|| unsafe { mutex.release() }));
+        let unlock = |mutex: &RawMutex| _ = catch_unwind(AssertUnwindSafe(|| release(mutex)));
         let waiter = {
             let mutex = mutex.clone();
             thread::spawn(move || {
