@@ -174,8 +174,8 @@ const PATIENCE: Duration = Duration::from_millis(1);
 /// How long the first of the waiters naps however long it has waited. See docs/measurements.md, "A mutex held for a while".
 const SHORTEST_NAP: Duration = Duration::from_micros(200);
 
-/// When the first of the waiters looks for the lock for the first time during its nap; then after twice that, and so on: if the
-/// lock has been free for a while, it is idle for no longer than that waiter has napped already. As above.
+/// When the first of the waiters looks for the lock for the first time during its nap; then after twice that, and so on. A lock that is
+/// free meanwhile, and that nobody else comes for, is idle until the next look: for as long as the nap has lasted, and this much more. As above.
 const LOOK_AFTER: Duration = Duration::from_micros(100);
 
 /// How many milliseconds after the beginning of its nap a waiter that has not been back is overtaken no more: time enough for one
