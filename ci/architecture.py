@@ -57,7 +57,6 @@ SAFE_TRAITS = {
     'LockWithin': 'a method for lock_api\'s types, whose guards nobody else can make',
     'RwLockWithin': 'the same',
     'RwLockAsync': 'the same',
-    'ReadAgain': 'the same',
     'TryUpgrade': 'the same',
     'LockAsync': 'the same',
     'CondvarAsync': 'the same',

@@ -5,7 +5,7 @@
 
 use layby::{
     Cancel, Limit, Stopped,
-    rwlock::{ReadAgain, RwLock, RwLockReadGuard, RwLockWithin, RwLockWriteGuard},
+    rwlock::{RwLock, RwLockWithin, RwLockWriteGuard},
 };
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -28,12 +28,12 @@ fn serve() -> Result<(), Stopped> {
         let config = CONFIG.read_within(&SHUTDOWN)?;
         // All that a request sees is of one version.
         assert_eq!(config.routes.len(), config.version);
-        // What handles it wants a guard of its own. `CONFIG.read()` would get in line, perhaps behind a reload that waits for us.
-        handle(RwLockReadGuard::read_again(&config));
+        // A reference, and not another guard: `CONFIG.read()` would get in line, perhaps behind a reload that waits for us.
+        handle(&config);
     }
 }
 
-fn handle(config: RwLockReadGuard<'_, Config>) {
+fn handle(config: &Config) {
     thread::yield_now();
     SERVED.fetch_add(config.routes.len().min(1), Ordering::Relaxed);
 }

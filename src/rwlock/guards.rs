@@ -7,7 +7,6 @@ use crate::error::Stopped;
 use crate::wait_table::{Home, Limit};
 use core::mem;
 use lock_api::GuardSend;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A reader-writer lock: first come, first served; readers that stand next to each other in line enter together. 16 bytes beside
@@ -131,54 +130,6 @@ impl<H: Home, T: ?Sized> RwLockWithin for lock_api::RwLock<RawRwLock<H>, T> {
         unsafe {
             self.raw().acquire_write_within(limit)?;
             Ok(self.make_write_guard_unchecked(GuardSend::new()))
-        }
-    }
-}
-
-/// One guard more for a reader that is inside.
-pub trait ReadAgain {
-    /// Locks for reading once more, though writers may be in line: they wait for the first guard anyway. Never waits.
-    ///
-    /// ```
-    /// use layby::rwlock::{ReadAgain, RwLock, RwLockReadGuard};
-    ///
-    /// let routes = RwLock::new(vec!["/"]);
-    /// std::thread::scope(|s| {
-    ///     let reading = routes.read();
-    ///     s.spawn(|| routes.write().push("/health"));
-    ///     while routes.try_read().is_some() {} // until the writer is in line
-    ///     // `routes.read()` would wait behind the writer, which waits for `reading`.
-    ///     let again = RwLockReadGuard::read_again(&reading);
-    ///     drop(reading);
-    ///     assert_eq!(again.len(), 1); // the writer waits for this one now
-    /// });
-    /// assert_eq!(routes.read().len(), 2);
-    /// ```
-    ///
-    /// # Panics
-    /// On 32 bits, if a billion guards have been forgotten.
-    #[must_use = "it is unlocked when its guard is dropped"]
-    fn read_again(guard: &Self) -> Self;
-}
-
-impl<H: Home, T: ?Sized> ReadAgain for lock_api::RwLockReadGuard<'_, RawRwLock<H>, T> {
-    fn read_again(guard: &Self) -> Self {
-        let lock = Self::rwlock(guard);
-        // SAFETY: the guard, which is borrowed, reads; its lock is locked once more, and not unlocked but by the new guard.
-        unsafe {
-            lock.raw().acquire_read_again();
-            lock.make_read_guard_unchecked(GuardSend::new())
-        }
-    }
-}
-
-impl<H: Home, T: ?Sized> ReadAgain for lock_api::ArcRwLockReadGuard<RawRwLock<H>, T> {
-    fn read_again(guard: &Self) -> Self {
-        let lock = Self::rwlock(guard);
-        // SAFETY: as above.
-        unsafe {
-            lock.raw().acquire_read_again();
-            Arc::clone(lock).make_arc_read_guard_unchecked(GuardSend::new())
         }
     }
 }

@@ -24,7 +24,6 @@
 //! | [`read_async`](RwLockAsync::read_async), [`write_async`](RwLockAsync::write_async), and `…_arc_async` | from tasks, in the same line |
 //! | [`RwLockWriteGuard::downgrade`](lock_api::RwLockWriteGuard::downgrade) | a writer that goes on as a reader; nobody writes in between |
 //! | [`TryUpgrade::try_upgrade`] | a reader that goes on as a writer, if it is alone |
-//! | [`ReadAgain::read_again`] | one guard more for a reader that is inside |
 //!
 //! There is no poisoning. Guards may be sent to, and unlocked by, another thread.
 //!
@@ -41,7 +40,8 @@
 //!
 //! The standard library's lock does the same, and so does every lock that does not let readers overtake writers. What helps:
 //!
-//! - [`read_again`](ReadAgain::read_again), where the first guard is at hand: it never waits. Or hand on a reference to the data.
+//! - Where the first guard is at hand, hand on a reference to it, or to the data. Who needs one that lasts longer shares the guard
+//!   itself: `Arc::new(lock.read_arc())`, and a clone for each. It is unlocked with the last.
 //! - Where it is not, [`try_read`](lock_api::RwLock::try_read) or [`try_read_for`](lock_api::RwLock::try_read_for), which fail
 //!   instead.
 //! - When it hangs, [`layby::waiters()`](crate::waiters()) shows who waits for the lock, and since when.
@@ -79,8 +79,8 @@ pub use tasks::AcquireAsync;
 pub use futures::RwLockAsync;
 #[cfg(not(layby_model))]
 pub use guards::{
-    ArcRwLockReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, ReadAgain, RwLock,
-    RwLockIn, RwLockReadGuard, RwLockWithin, RwLockWriteGuard, TryUpgrade,
+    ArcRwLockReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockIn,
+    RwLockReadGuard, RwLockWithin, RwLockWriteGuard, TryUpgrade,
 };
 /// The crate whose types these are, in the version that they are of.
 #[cfg(not(layby_model))]

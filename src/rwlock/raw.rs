@@ -9,36 +9,19 @@
 //! | release | gives them back; those who get them are woken at once (see `ticket_queue::granted`) |
 //! | downgrade | gives back all but 1 |
 //! | try to upgrade | takes all but 1 if they are there: then nobody else is inside, or in line |
-//! | read again | takes 1 out of turn (below) |
 //!
 //! # Exclusion is a count
 //!
-//! `grant` is the number of permits that there were at first, and those given back, less those taken out of turn. A holder's
-//! tickets are granted when `grant` is past its last ticket:
+//! `grant` is the number of permits that there were at first, and those given back. A holder's tickets are granted when `grant` is
+//! past its last ticket:
 //!
-//! - **X1.** A writer enters when all who came before it have gone, and given back what they took out of turn, too: its last
-//!   ticket is as many as they have drawn, and all.
+//! - **X1.** A writer enters when all who came before it have gone: its last ticket is as many as they have drawn, and all.
 //! - **X2.** A reader enters when less than all permits are with those who came before it: so no writer among them is inside, or
 //!   in line.
 //!
-//! # Reading again
-//!
-//! A reader that is inside and wants one guard more must not get in line: a writer there waits for it. So it takes a
-//! permit out of turn, by lowering `grant`. The wrong way is to let anybody do that:
-//!
-//! ```text
-//! a writer                            another thread
-//! its last ticket is granted: inside
-//!                                     lower grant, as if it were inside
-//! writes                              reads
-//! ```
-//!
-//! By one who is inside, with a permit not given back, it is right:
-//!
-//! - X1: the writers in line lack that reader's permit, so none is inside. The first now lacks one more.
-//! - X2: a reader that has entered stays right, whoever takes a permit later.
-//! - It wakes nobody and need wake nobody. Who is woken for a grant that was lowered meanwhile finds itself not granted, and
-//!   waits on, to be woken for the next.
+//! Nobody takes a permit out of turn, by lowering `grant`, though a reader that is inside could do so and never wait. The queue
+//! rests on `grant` only growing: lowered below where it was when the lock was moved to its place, it comes by the markers of
+//! another queue, which were left there (`ticket_queue::abandoned`, "Forgotten"), and a post makes permits of them.
 
 #![allow(unsafe_code, reason = "contracts, and nothing unsafe inside")]
 
@@ -152,18 +135,6 @@ impl<H: Home> RawRwLock<H> {
     #[must_use = "says whether it is locked"]
     pub fn try_acquire_write(&self) -> bool {
         self.queue.try_take(ALL).is_some()
-    }
-
-    /// Locks for reading once more, out of turn. Never waits.
-    ///
-    /// # Panics
-    /// On 32 bits, if a billion have been forgotten.
-    ///
-    /// # Safety
-    /// The caller reads already: there is a lock for reading that is not released before this returns.
-    #[inline]
-    pub unsafe fn acquire_read_again(&self) {
-        self.queue.take_out_of_turn();
     }
 
     /// Turns a lock for reading into one for writing, if it is the only one and nobody is in line.

@@ -155,8 +155,11 @@
 //!
 //! A post has no such way out. A marker of tickets that are drawn, and starts one ticket before its own, may be one of its queue, which
 //! a conservative post has granted, or one that was there before: then it is settled, and a permit made. That takes a semaphore that was
-//! moved there with all of its permits out. A lock cannot be: it is moved when nobody has it, so that its next ticket is granted, and
-//! what its posts find of drawn tickets has been drawn there.
+//! moved there with all of its permits out. A lock is moved when nobody has it, so that its next ticket is granted, and what its posts
+//! find of drawn tickets has been drawn there; `grant` never comes back to where it was (which is why no reader takes a permit by
+//! lowering it). Or its guards have been forgotten, and then nobody posts. The first that waits there may find a marker that ends right
+//! before its ticket; it settles it only if just the first of those tickets is granted, and so grants up to its own, and no further:
+//! one of the permits that were forgotten is there again.
 //!
 //! The alert stays raised, for it may be another table's; that costs time. As long as no task has drawn a ticket, nobody looks.
 //!

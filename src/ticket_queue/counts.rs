@@ -117,19 +117,10 @@ impl Counts {
         distance(self.grant.load(Ordering::Relaxed), ticket)
     }
 
-    /// Whether `grant` can be lowered: however far it gets from `ticket`, it must not come out on the other side.
-    #[cfg(feature = "rwlock")]
-    #[inline]
-    pub(super) fn is_room_to_lower(&self) -> bool {
-        let grant = self.grant.load(Ordering::Relaxed);
-        distance(grant, self.ticket.load(Ordering::Relaxed)) < 2 * MAX_DISTANCE.cast_signed()
-    }
-
     /// How many tickets are granted in advance; negative: how many are drawn and not granted.
     #[inline]
     pub(super) fn surplus(&self) -> Distance {
-        // Both at one moment: `grant` only grows, so if it is the same before and after, it did not change in between. (Where
-        // readers lower it, it may have been lowered and raised: the number is advice.)
+        // Both at one moment: `grant` only grows, so if it is the same before and after, it did not change in between.
         let mut seen = self.grant.load(Ordering::SeqCst);
         loop {
             let ticket = self.ticket.load(Ordering::SeqCst);

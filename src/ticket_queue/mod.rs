@@ -307,21 +307,6 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
         }
     }
 
-    /// Takes one permit without drawing a ticket, from whoever is next in line; never waits. For who has a permit already, in a
-    /// queue where a holder may take `ALL`: `crate::rwlock` argues why that is right.
-    ///
-    /// # Panics
-    /// If twice [`MAX_DISTANCE`] permits are missing: those who took them have forgotten them, and on 32 bits that can be done.
-    #[cfg(feature = "rwlock")]
-    #[inline]
-    #[track_caller]
-    pub(crate) fn take_out_of_turn(&self) {
-        // All threads that pass this at once do not fill the rest.
-        assert!(self.counts.is_room_to_lower(), "layby: more guards than a lock can count have been forgotten");
-        // Ordering: relaxed; the caller sees what there is to see, and what was released by others passes through.
-        self.counts.grant.fetch_sub(1, Ordering::Relaxed);
-    }
-
     #[cold]
     fn wake_after_conservative_grant(queue: *const Counts, ticket: Word) {
         after_conservative_grant::<H>(queue, ticket, &mut Wakes::default());

@@ -7,10 +7,8 @@ use super::{
     markers::Span,
     word::{Distance, Word},
 };
-use crate::sync::atomic::Ordering;
 use crate::sys::Native;
 use crate::wait_table::{Global, Home, Slots, WaitTable};
-use std::panic::catch_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -220,18 +218,4 @@ fn a_line_of_too_many_writers_is_refused() {
         queue.give_back(ALL);
     }
     assert_eq!((Own::TABLE.alerts(), queue.try_take(ALL).is_some()), (0, true));
-}
-
-/// Guards that are forgotten, each taken out of turn, do not bring the count round to where all permits are there.
-#[cfg(feature = "rwlock")]
-#[test]
-fn no_end_of_forgotten_guards_makes_a_permit() {
-    const ALL: Word = 5;
-    let queue = TicketQueue::<Global, ALL>::new(ALL);
-    queue.take(1);
-    // As many as that would take minutes.
-    queue.counts.grant.fetch_sub(2 * MAX_DISTANCE - 8, Ordering::Relaxed);
-    let forgotten = (0..16).take_while(|_| catch_unwind(|| queue.take_out_of_turn()).is_ok()).count();
-    assert!(forgotten < 16, "nothing keeps it from going on until it is all the way round");
-    assert!(queue.try_take(ALL).is_none() && queue.try_take(1).is_none());
 }

@@ -51,11 +51,6 @@ impl Shared {
         unsafe { self.lock.release_write() };
     }
 
-    fn read_again(&self) {
-        // SAFETY: called by those who read.
-        unsafe { self.lock.acquire_read_again() };
-    }
-
     fn downgrade(&self) {
         // SAFETY: called by those who write.
         unsafe { self.lock.downgrade() };
@@ -122,13 +117,6 @@ fn try_both(shared: &Shared) {
     if shared.lock.try_acquire_write() {
         shared.end_writing();
     }
-}
-
-fn read_twice_at_once(shared: &Shared) {
-    shared.lock.acquire_read();
-    shared.read_again();
-    shared.end_reading();
-    shared.end_reading();
 }
 
 fn write_then_read(shared: &Shared) {
@@ -219,11 +207,6 @@ fn a_writer_gives_up_behind_a_writer() {
 #[test]
 fn a_reader_gives_up_before_a_writer() {
     model_from(0, |shared| shared.lock.acquire_write(), &[Shared::end_writing, timed_read, write, expire]);
-}
-
-#[test]
-fn a_reader_that_reads_again_against_a_writer() {
-    model(2, &[read_twice_at_once, write]);
 }
 
 #[test]

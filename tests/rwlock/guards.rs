@@ -3,8 +3,7 @@
 use crate::common::{eventually, scaled, watchdog};
 use crate::in_line;
 use layby::rwlock::{
-    ArcRwLockReadGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, ReadAgain, RwLock, RwLockReadGuard,
-    RwLockWriteGuard, TryUpgrade,
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, TryUpgrade,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,55 +88,23 @@ fn upgrades_against_each_other_lose_nothing() {
     assert_eq!(lock.into_inner(), written.into_inner());
 }
 
+/// What `RwLock` documents for a thread that reads while it reads.
 #[test]
-fn a_reader_inside_reads_again_while_a_writer_waits() {
+fn a_guard_is_shared_while_a_writer_waits() {
     let _watchdog = watchdog();
     let lock = Arc::new(RwLock::new(0));
     thread::scope(|s| {
-        let (reading, owning) = (lock.read(), lock.read_arc());
+        let reading = Arc::new(lock.read_arc());
         let writer = s.spawn(|| *lock.write() += 1);
         eventually(|| in_line(&*lock) == 1);
         assert!(lock.try_read().is_none());
-        let again = RwLockReadGuard::read_again(&reading);
-        let owning_again = ArcRwLockReadGuard::read_again(&owning);
-        drop((reading, owning));
-        assert_eq!((*again, *owning_again), (0, 0));
-        drop(again);
-        // In another thread, as any guard.
-        s.spawn(move || assert_eq!(*owning_again, 0)).join().unwrap();
+        let again = Arc::clone(&reading);
+        drop(reading);
+        s.spawn(move || assert_eq!(**again, 0)).join().unwrap();
         writer.join().unwrap();
     });
     assert!(!lock.is_locked());
     assert_eq!(*lock.read(), 1);
-}
-
-/// Readers that read again, writers, and those who give up.
-#[test]
-fn reading_again_keeps_writers_out() {
-    let _watchdog = watchdog();
-    let (lock, rounds) = (RwLock::new(0_usize), scaled(500));
-    thread::scope(|s| {
-        for _ in 0..2 {
-            s.spawn(|| {
-                for _ in 0..rounds {
-                    let reading = lock.read();
-                    let seen = *reading;
-                    let again = [(); 2].map(|()| RwLockReadGuard::read_again(&reading));
-                    drop(reading);
-                    thread::yield_now();
-                    assert!(again.iter().all(|again| **again == seen));
-                }
-            });
-            s.spawn(|| {
-                for _ in 0..rounds {
-                    *lock.write() += 1;
-                    drop(lock.try_write_for(std::time::Duration::from_micros(5)));
-                }
-            });
-        }
-    });
-    assert!(!lock.is_locked());
-    assert_eq!(lock.into_inner(), 2 * rounds);
 }
 
 #[test]

@@ -123,15 +123,10 @@ impl Scene {
         self.reads();
         // SAFETY: the caller has locked it for reading; what is locked here is unlocked here.
         unsafe {
-            match one_of(3) {
-                0 => {
-                    self.rwlock.acquire_read_again();
-                    self.rwlock.release_read();
-                    self.reads();
-                    self.rwlock.release_read();
-                }
-                1 if self.rwlock.try_upgrade() => self.goes_on_as_writer(),
-                _ => self.rwlock.release_read(),
+            if one_of(3) == 0 && self.rwlock.try_upgrade() {
+                self.goes_on_as_writer();
+            } else {
+                self.rwlock.release_read();
             }
         }
     }

@@ -73,6 +73,24 @@ fn a_mutex_moved_to_its_place_stays_locked() {
     assert!(mutex.try_lock().is_none());
 }
 
+/// It comes locked for good, and the one ticket that was given up is its last: whoever waits may find that granted, and get in, but
+/// nobody beside it.
+#[test]
+fn a_mutex_moved_to_its_place_is_unlocked_once_at_most() {
+    let mut mutex = FairMutex::new(());
+    mem::forget(mutex.lock());
+    give_up_before_a_forgotten_one(0, || mutex.lock_async());
+    give_up_before_a_forgotten_one(1, || mutex.lock_async());
+    let used = FairMutex::new(());
+    (0..2).for_each(|_| drop(used.lock()));
+    mem::forget(used.lock());
+    mutex = used;
+    for _ in 0..3 {
+        let inside = [(); 3].map(|()| mutex.try_lock_for(SHORT));
+        assert!(inside.iter().flatten().count() <= 1, "{inside:?}");
+    }
+}
+
 /// It comes locked for good, and with its next ticket in the middle of those that were given up.
 #[test]
 fn a_mutex_moved_to_its_place_stays_locked_whoever_gives_up() {

@@ -2,7 +2,7 @@
 
 use super::Game;
 use crate::worker::Worker;
-use layby::rwlock::{RawRwLock, ReadAgain, RwLockIn, TryUpgrade};
+use layby::rwlock::{RawRwLock, RwLockIn, TryUpgrade};
 use layby::wait_table::Home;
 use lock_api::{RwLockReadGuard, RwLockWriteGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,17 +66,13 @@ impl<H: Home> Game for SharedLock<H> {
             return;
         }
         let Some(reading) = self.read(worker) else { return };
-        match worker.random.below(4) {
-            0 => {
-                let again = RwLockReadGuard::read_again(&reading);
-                drop(reading);
-                Self::look(again, worker);
-            }
-            1 => match RwLockReadGuard::try_upgrade(reading) {
+        if worker.random.one_in(4) {
+            match RwLockReadGuard::try_upgrade(reading) {
                 Ok(mut writing) => self.count(&mut writing, worker),
                 Err(reading) => Self::look(reading, worker),
-            },
-            _ => Self::look(reading, worker),
+            }
+        } else {
+            Self::look(reading, worker);
         }
     }
 
