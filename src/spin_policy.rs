@@ -109,6 +109,13 @@ pub(crate) fn spin_until(spin: SpinFirst, deadline: Deadline, ready: impl FnMut(
     }
 }
 
+/// Before a look at a count that is known to be written all the time: lets its writer get ahead, if each of them can have a CPU.
+pub(crate) fn let_get_ahead(spin: SpinFirst) {
+    if spin == SpinFirst::Seldom && !IN_A_MODEL {
+        pause_for(SELDOM.between_first_polls);
+    }
+}
+
 /// How often a waiter yields that does not spin. See docs/measurements.md, "Yields before a sleep".
 const YIELDS: u32 = 2;
 
@@ -210,12 +217,16 @@ fn first_polls(pace: &Pace, mut ready: impl FnMut() -> bool) -> bool {
         return poll(pace.first_polls, ready);
     }
     (0..pace.first_polls).any(|_| {
-        let last = now();
-        while now().duration_since(last) < pace.between_first_polls {
-            hint::spin_loop();
-        }
+        pause_for(pace.between_first_polls);
         poll(1, &mut ready)
     })
+}
+
+fn pause_for(time: Duration) {
+    let started = now();
+    while now().duration_since(started) < time {
+        hint::spin_loop();
+    }
 }
 
 /// Polls `times` times, with a PAUSE after each; `true` if it succeeded.

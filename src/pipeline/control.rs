@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Closed, Reason, WaitStrategy};
-use crate::spin_policy::SpinFirst;
+use crate::spin_policy::{self, SpinFirst};
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
     unchecked_atomic::AtomicUsize,
@@ -41,6 +41,13 @@ impl Control {
     /// What a member does before it sleeps.
     pub(super) fn spin_first(&self) -> SpinFirst {
         SpinFirst::among(self.members.load(Ordering::Relaxed))
+    }
+
+    /// For a stage that is close behind those before it, and about to look how far they are.
+    pub(super) fn let_writers_get_ahead(&self) {
+        if self.strategy == WaitStrategy::SpinThenSleep {
+            spin_policy::let_get_ahead(self.spin_first());
+        }
     }
 
     /// Has reports say what those wait for who wait for lane number `lane`.

@@ -194,6 +194,8 @@ pub(super) struct Place<T, A: Access> {
     done: u64,
     /// At most what all of `before` have reached, which has been acquired.
     ready: u64,
+    /// How many entries the last look found.
+    found: u64,
     access: PhantomData<A>,
 }
 
@@ -212,11 +214,18 @@ impl<T, A: Access> Place<T, A> {
         self.ready - self.done
     }
 
+    /// Whether the last look found those before it busy, and little to do. Each look takes their cache lines away from them: so let
+    /// more come together first. See docs/measurements.md, "Looks at a count that is written all the time".
+    pub(super) fn is_close_behind(&self) -> bool {
+        is_close_behind(self.found, self.ring.capacity())
+    }
+
     /// Looks how far those before it are.
     #[inline]
     pub(super) fn look(&mut self) -> Reached {
         let reached = self.before.iter().map(|lane| lane.reached()).min().expect("some place is before every other");
         self.ready = reached.count();
+        self.found = self.known_ready();
         reached
     }
 
@@ -267,6 +276,16 @@ impl<T, A: Access> Place<T, A> {
     pub(super) fn finish(&mut self) {
         self.own.finish_at(self.done);
     }
+}
+
+/// Fewer than so many have come one by one, or slowly, and whoever waits for the next looks at once.
+const BUSY: u64 = 8;
+
+/// So much of the ring is enough to go on with; and before it is full, its writers wait.
+const CLOSE: u64 = 8;
+
+fn is_close_behind(found: u64, capacity: u64) -> bool {
+    (BUSY..capacity / CLOSE).contains(&found)
 }
 
 /// Consecutive entries that a stage holds until it [passes them on](Self::pass_on). From [`Stage::next`](super::Stage::next) and
@@ -568,5 +587,18 @@ impl<T> OneOfSeveral<T> {
         let Outlet { ring, own, last, room } = &self.outlet;
         let outlet = Outlet { ring: ring.clone(), own: own.clone(), last: last.clone(), room: *room };
         Self { outlet, draws: self.draws.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_close_behind;
+
+    #[test]
+    fn a_stage_waits_for_more_behind_busy_writers_only() {
+        let close_behind =
+            |capacity| (0..=capacity).filter(|found| is_close_behind(*found, capacity)).collect::<Vec<_>>();
+        assert_eq!(close_behind(1024), (8..128).collect::<Vec<_>>());
+        assert_eq!(close_behind(64), [0; 0], "a small ring would be full before it has looked");
     }
 }

@@ -249,6 +249,9 @@ impl<T, A: Access> Stage<T, A> {
     /// The one place where a stage's thread waits.
     #[cold]
     fn find_entries(&mut self, patience: Option<Deadline>) -> Result<Look, Closed> {
+        if patience.is_some() && self.place.is_close_behind() {
+            self.place.lane().control.let_writers_get_ahead();
+        }
         let found = self.look()?;
         let (Look::Nothing, Some(deadline)) = (found, patience) else { return Ok(found) };
         let wanted = self.place.done() + 1;

@@ -78,7 +78,7 @@ impl<T> Wiring<T> {
     }
 
     fn place<A: Access>(&self, own: Arc<Lane>, before: Vec<Arc<Lane>>) -> Place<T, A> {
-        Place { ring: self.ring.clone(), own, before: before.into(), done: 0, ready: 0, access: PhantomData }
+        Place { ring: self.ring.clone(), own, before: before.into(), done: 0, ready: 0, found: 0, access: PhantomData }
     }
 
     /// Of all places, from the producers' on.
