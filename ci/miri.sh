@@ -101,7 +101,7 @@ if [ $# = 0 ]; then
     echo "SKIPPED: ${untestable[*]}: by real time, which Miri's is not, or by counts that do not shrink"
     echo "SKIPPED: ${again[*]}: the same on other backends"
     set -- --no-fail-fast --lib --test atomic --test backends --test cancel --test condvar_order --test eventcount --test freed --test mutex \
-        --test once --test paper --test pipeline --test rwlock --test sema --test sema_alloc --test tasks --test thread_exit --test wait_table \
+        --test once --test paper --test pipeline --test reduced --test rwlock --test sema --test sema_alloc --test tasks --test thread_exit --test wait_table \
         -- "${untestable[@]/#/--skip=}" "${again[@]/#/--skip=}"
     if [ "$form" = short ]; then
         echo "SKIPPED: the rest of the suite, for its time: ci/miri.sh runs it"

@@ -37,6 +37,6 @@ fi
 repeat "with counters" cargo test --features counters --lib --test counters --test wait_table --test sema --test mutex
 # The counters of targets without 64-bit atomics, where ticket queues, and what is built on them, differ.
 RUSTFLAGS="${RUSTFLAGS:-} --cfg layby_narrow" repeat "with narrow counters" \
-    cargo test --target-dir "$BUILD/narrow" --lib --test sema --test sema_alloc --test paper --test mutex --test rwlock --test fork
+    cargo test --target-dir "$BUILD/narrow" --lib --test sema --test sema_alloc --test paper --test mutex --test reduced --test rwlock --test fork
 flags="${RUSTFLAGS:-} --cfg layby_park"
 RUSTFLAGS=$flags repeat "through Park" cargo test --target-dir "$BUILD/park" "${tests[@]}"

@@ -116,8 +116,8 @@
 //!
 //! # Forgotten
 //!
-//! A task's future can be forgotten, and its ticket with it; nobody is then inside a call, and L1 and L4 are not true any more. The
-//! queue that it was of swallows a permit, and that is all, for itself. But it may be freed, or moved, and its address be another's:
+//! A task's future can be forgotten, and its ticket with it; and some tickets are drawn for nobody, to take permits out of a semaphore.
+//! Nobody is then inside a call, and L1 and L4 are not true any more. The queue that it was of swallows a permit, and that is all, for itself. But it may be freed, or moved, and its address be another's:
 //!
 //! ```text
 //! queue                                    another queue, later, at the same address
@@ -161,7 +161,20 @@
 //! before its ticket; it settles it only if just the first of those tickets is granted, and so grants up to its own, and no further:
 //! one of the permits that were forgotten is there again.
 //!
-//! The alert stays raised, for it may be another table's; that costs time. As long as no task has drawn a ticket, nobody looks.
+//! - **L6.** Markers of one queue do not overlap, nor do they cover tickets that are in hand.
+//!
+//! Those of several queues that have been at one address may. So who has tickets in hand for which a permit has come takes out what
+//! starts with one of them, before it grants as many more (S1). Wrong, if it did not:
+//!
+//! ```text
+//! left by one queue: 5 to 9; by another: 8     a lock that is moved there: 5 is forgotten, and 6 to 9 wait and are forgotten
+//!                                              10 waits, and finds 5 to 9, of which 5 is granted: S1, grant = 11
+//!                                              P2: 8 is among what was granted, and is drawn: grant = 12
+//!                                              10 is inside, and 11 is drawn, and granted: two inside
+//! ```
+//!
+//! The alert stays raised, for it may be another table's; that costs time. As long as all tickets were drawn by calls that wait for
+//! them, nobody looks.
 //!
 //! S2 need not load `grant` first: if a permit comes for `first` just before the compare-and-swap, it stays in the
 //! semaphore as an available one, and the next thread to draw a ticket gets `first` and finds it granted.
@@ -210,8 +223,11 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
 
     /// Settles tickets that the caller has in hand, and notes the wakers of tasks that this lets go.
     pub(super) fn settle_noting(&self, tickets: Span, due: &mut Wakes<H::Backend>) {
-        let passed_over = self.give_back_or_mark(tickets);
-        self.grant_more(passed_over, due);
+        let Some(passed_over) = self.give_back_or_mark(tickets) else { return };
+        if markers_may_be_left() {
+            self.drop_left_markers_within(passed_over);
+        }
+        self.grant_more(passed_over.len(), due);
     }
 
     /// The rest of a post that has granted the `n` tickets from `first` on, when somebody may hold them: P2, and S1 for what
@@ -293,12 +309,12 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         own.filter_map(take_out::<H>).fold(0, |sum, span| sum.wrapping_add(span.len()))
     }
 
-    /// S1 to S7; what S1 says is left to the caller: returns how many more tickets are to be granted.
-    fn give_back_or_mark(&self, mut span: Span) -> Word {
+    /// S1 to S7; what S1 says is left to the caller: returns the tickets for which as many more are to be granted.
+    fn give_back_or_mark(&self, mut span: Span) -> Option<Span> {
         loop {
             // S1
             if self.counts.is_granted(span.first) {
-                return span.len();
+                return Some(span);
             }
             // S2. Ordering: SeqCst; the lowering of pair M2.
             let ticket = &self.counts.ticket;
@@ -306,7 +322,7 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
                 fence_before_peek_seqcst();
                 match self.take_ending_with(span.before()) {
                     Some(ending) => span = ending,
-                    None => return 0,
+                    None => return None,
                 }
                 continue;
             }
@@ -323,7 +339,7 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
             self.publish(span);
             match self.take_back(span) {
                 Some(taken) => span = taken,
-                None => return 0,
+                None => return None,
             }
         }
     }
@@ -355,6 +371,14 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
             if !self.is_own(&marker) {
                 marker.take_out();
             }
+        }
+    }
+
+    /// L6: takes out what others have left at tickets that are in hand.
+    #[cold]
+    fn drop_left_markers_within(&self, tickets: Span) {
+        for marker in markers::starting_among(self.address(), tickets.first, tickets.len()) {
+            marker.take_out();
         }
     }
 
@@ -393,18 +417,18 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
 }
 
 world_static! {
-    /// Whether a task has ever drawn a ticket. Advice, until one has.
-    fn tasks_have_drawn() -> &'static AtomicBool {
+    /// Whether a ticket has ever been drawn that no call waits for. Advice, until one has.
+    fn unattended_are_drawn() -> &'static AtomicBool {
         const { AtomicBool::new(false) }
         model { AtomicBool::new(false) }
     }
 }
 
-/// Before a task draws a ticket, which may be forgotten.
+/// Before a ticket is drawn that no call waits for: a task's, which may be forgotten, or nobody's.
 #[inline]
-pub(super) fn note_task() {
-    if !tasks_have_drawn().load(Ordering::Relaxed) {
-        tasks_have_drawn().store(true, Ordering::Relaxed);
+pub(super) fn note_unattended() {
+    if !unattended_are_drawn().load(Ordering::Relaxed) {
+        unattended_are_drawn().store(true, Ordering::Relaxed);
     }
 }
 
@@ -412,7 +436,7 @@ pub(super) fn note_task() {
 #[inline]
 pub(super) fn markers_may_be_left() -> bool {
     // Ordering: relaxed; whoever has the place of such a queue now has seen it go.
-    tasks_have_drawn().load(Ordering::Relaxed) && markers::are_there()
+    unattended_are_drawn().load(Ordering::Relaxed) && markers::are_there()
 }
 
 /// C2: the rest of a conservative post of `ticket`. The queue is a name here and is not touched: it may be gone, and another be

@@ -51,7 +51,7 @@ mod word;
 use crate::error::Stopped;
 use crate::sync::{atomic::Ordering, const_outside_models, fence_before_peek_seqcst};
 use crate::wait_table::{Home, Limit, Peek, Wakes, table_of};
-use abandoned::{Abandoned, after_conservative_grant, markers_may_be_left};
+use abandoned::{Abandoned, after_conservative_grant, markers_may_be_left, note_unattended};
 use core::marker::PhantomData;
 use counts::Counts;
 use inherited::{settle_after_post, settle_before_conservative_post, settle_before_unattended_draw};
@@ -137,6 +137,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     #[track_caller]
     pub(crate) fn claim(&self, n: Word) {
         settle_before_unattended_draw::<H, ALL>(&self.counts);
+        note_unattended();
         self.draw(n);
     }
 

@@ -33,7 +33,7 @@
 
 use super::{
     TicketQueue,
-    abandoned::note_task,
+    abandoned::note_unattended,
     inherited::settle_before_unattended_draw,
     markers::Span,
     word::{Word, key_of, ticket_of},
@@ -64,7 +64,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     pub(crate) fn key_of_task(&self, n: Word, last: Option<Key>) -> Key {
         last.unwrap_or_else(|| {
             settle_before_unattended_draw::<H, ALL>(&self.counts);
-            note_task();
+            note_unattended();
             let tickets = self.draw(n);
             self.refuse_without_room(tickets);
             key_of(&raw const self.counts, tickets.last)

@@ -182,3 +182,37 @@ fn a_semaphore_made_in_its_place_has_no_more_than_is_posted() {
         assert_eq!(semaphore.available(), 2);
     }
 }
+
+/// What two semaphores have left there, one after the other, overlaps; the mutex comes locked for good, with others in line.
+#[test]
+fn a_mutex_moved_to_where_two_have_been_is_unlocked_once_at_most() {
+    enum Place {
+        Semaphore(Semaphore),
+        Mutex(FairMutex<()>),
+    }
+    let mut place = Box::new(Place::Semaphore(Semaphore::new(5)));
+    if let Place::Semaphore(made) = &*place {
+        made.take_many(5);
+        give_up_before_a_forgotten_one(5, || made.take_async());
+    }
+    let moved = Semaphore::new(8);
+    moved.take_many(7);
+    *place = Place::Semaphore(moved);
+    if let Place::Semaphore(moved) = &*place {
+        moved.take();
+        let mut given_up = Box::pin(moved.take_async());
+        assert!(poll_once(given_up.as_mut()).is_pending());
+        let mut several = Box::pin(moved.take_many_async(4));
+        assert!(poll_once(several.as_mut()).is_pending());
+        mem::forget(several);
+    }
+    let used = FairMutex::new(());
+    (0..5).for_each(|_| drop(used.lock()));
+    mem::forget(used.lock());
+    (6..=9).for_each(|_| give_up_before_a_forgotten_one(0, || used.lock_async()));
+    *place = Place::Mutex(used);
+    let Place::Mutex(mutex) = &*place else { unreachable!() };
+    let mut first = Box::pin(mutex.lock_async());
+    let inside = poll_once(first.as_mut());
+    assert!(inside.is_pending() || mutex.try_lock().is_none(), "two inside");
+}
