@@ -73,7 +73,8 @@ pub struct Pool<H: Home = Global> {
 
 impl Pool {
     const_outside_models! {
-        /// A pool of `size` permits, whose waiters wait in the global table.
+        /// A pool of `size` permits, whose waiters wait in the global table. One of 0 permits has nothing to give: whoever asks
+        /// it for one panics, as all do who ask for more than `size`.
         ///
         /// # Panics
         /// If it is more than 2^24, on targets without 64-bit atomics.

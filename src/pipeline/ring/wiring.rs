@@ -34,10 +34,11 @@ impl Drop for Unclaimed {
 
 impl<T> Wiring<T> {
     /// # Panics
-    /// If `capacity` is not a power of two.
+    /// If `capacity` is not a power of two, or more than a count holds.
     #[track_caller]
     pub(crate) fn new(capacity: usize, control: Control, is_measured: bool, mut make: impl FnMut() -> T) -> Self {
         assert!(capacity.is_power_of_two(), "layby: a ring's capacity must be a power of two, not {capacity}");
+        assert!(capacity as u64 <= super::lane::MAX, "layby: a ring of more entries than can be counted");
         let ring = Ring { entries: (0..capacity).map(|_| UnsafeCell::new(make())).collect() };
         let mut this = Self {
             ring: Arc::new(ring),
