@@ -63,3 +63,21 @@ fn a_reader_writer_lock_made_in_its_place_excludes() {
     let _writing = lock.write();
     assert!(lock.try_read_for(SHORT).is_none());
 }
+
+/// Who looks for such markers draws tickets in another way; what fits in line is the same.
+#[cfg(not(any(not(target_has_atomic = "64"), layby_narrow)))]
+#[test]
+fn one_more_waits_behind_as_many_as_fit() {
+    let _watchdog = watchdog();
+    let _left = Place::left_marked(0);
+    let semaphore = Semaphore::new(0);
+    thread::scope(|s| {
+        s.spawn(|| semaphore.take_many(Semaphore::MAX_PERMITS));
+        eventually(|| semaphore.waiters() == Semaphore::MAX_PERMITS);
+        let single = s.spawn(|| semaphore.take());
+        eventually(|| semaphore.waiters() == Semaphore::MAX_PERMITS + 1 || single.is_finished());
+        semaphore.post_many(Semaphore::MAX_PERMITS);
+        semaphore.post();
+        assert!(single.join().is_ok(), "refused");
+    });
+}

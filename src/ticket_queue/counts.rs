@@ -25,12 +25,7 @@ impl Counts {
     #[inline]
     #[track_caller]
     pub(super) fn draw(&self, n: Word) -> Word {
-        // Drawing single tickets cannot overflow 64 bits in practice. A narrow counter is full sooner: abandoned tickets
-        // count, and stay in line while anybody is behind them.
-        if n != 1 || NARROW {
-            return self.draw_many(n);
-        }
-        self.draw_unchecked(1)
+        if can_overflow(n) { self.draw_many(n) } else { self.draw_unchecked(n) }
     }
 
     /// Draws `n` tickets; returns the first. Whether there was room for them is for the caller to look at.
@@ -56,14 +51,16 @@ impl Counts {
         }
     }
 
-    /// The next ticket to be drawn. Panics if there is no room for `n`.
+    /// The next ticket to be drawn. Panics if there is no room for `n`, where that is checked.
     #[inline]
     #[track_caller]
     pub(super) fn next_ticket(&self, n: Word) -> Word {
         // `ticket` first: what is granted after that makes room. Ordering: acquire, for that order.
         let first = self.ticket.load(Ordering::Acquire);
         let waiting = distance(self.grant.load(Ordering::Relaxed), first);
-        check_room("taking", n, waiting);
+        if can_overflow(n) {
+            check_room("taking", n, waiting);
+        }
         first
     }
 
@@ -131,4 +128,11 @@ impl Counts {
             seen = grant;
         }
     }
+}
+
+/// Drawing single tickets cannot overflow 64 bits in practice. A narrow counter is full sooner: abandoned tickets count, and stay
+/// in line while anybody is behind them.
+#[inline]
+const fn can_overflow(n: Word) -> bool {
+    n != 1 || NARROW
 }
