@@ -98,8 +98,9 @@ impl Bank {
     }
 }
 
-/// What a table has besides slots. Aligned so that what a notifier looks at, generation and alerts, is on one cache line.
-#[repr(C, align(16))]
+/// What a table has besides slots. Aligned so that what a notifier looks at, up to whether there are banks of tasks, is on one cache
+/// line.
+#[repr(C, align(32))]
 pub(super) struct State {
     generation: Generation,
     /// Two for each marker, and one if tasks have waited.
