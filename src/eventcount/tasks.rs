@@ -69,7 +69,8 @@ impl<H: Home> WaitPoint<H> {
     }
 
     /// Waits in a task until `attempt` returns something, and returns that: [`wait_for`](Self::wait_for) as a future. See
-    /// [`wait_until_async`](Self::wait_until_async).
+    /// [`wait_until_async`](Self::wait_until_async), and [`WaitTable::wait_for_async`](crate::WaitTable::wait_for_async) for wakers
+    /// that panic.
     ///
     /// ```
     /// use layby::eventcount::WaitPoint;

@@ -47,6 +47,12 @@
 //! nothing. A `prepare` that finds the count full writes nothing, and needs not: what it has read, full, is what a notifier
 //! reads whose fence B comes after its fence A, or something later in the word's history, which is full too.
 //!
+//! # An epoch that comes round
+//!
+//! The epoch has 40 bits. A commit takes it for the remembered one if exactly a multiple of 2^40 notifications, each of which found
+//! somebody, have come since the prepare; it then sleeps until the next. At ten million a second that is a `Prepared` kept for thirty
+//! hours, and the one notification of all of them that comes at that moment.
+//!
 //! It is not built on [`arm`](crate::arm), whose element lingers in the thread and so can never be the one that
 //! `notify_one` chooses.
 

@@ -139,7 +139,8 @@ impl<B: Backend> WaitTable<B> {
     }
 
     /// Waits in a task until `attempt` returns something, and returns that: [`wait_for`](Self::wait_for) for tasks. The
-    /// attempt that succeeded is the last call. See [`wait_until_async`](Self::wait_until_async).
+    /// attempt that succeeded is the last call. If another task's waker, which a poll may have to call then, panics, the poll does
+    /// too, and what the attempt had got is dropped. See [`wait_until_async`](Self::wait_until_async).
     ///
     /// ```
     /// use layby::WaitTable;
