@@ -30,6 +30,9 @@
 //! A commit that finds its epoch stale has been on the chain for a moment, where a later `notify_one` may have chosen it
 //! and left a true sleeper asleep; the wait table passes such a wake-up on.
 //!
+//! It is not built on [`arm`](crate::arm), whose element lingers in the thread and so can never be the one that
+//! `notify_one` chooses.
+//!
 //! # A count that is full
 //!
 //! A [`Prepared`] can be forgotten, and then nobody takes its one away again. With a count that wraps:
@@ -52,9 +55,6 @@
 //! The epoch has 40 bits. A commit takes it for the remembered one if exactly a multiple of 2^40 notifications, each of which found
 //! somebody, have come since the prepare; it then sleeps until the next. At ten million a second that is a `Prepared` kept for thirty
 //! hours, and the one notification of all of them that comes at that moment.
-//!
-//! It is not built on [`arm`](crate::arm), whose element lingers in the thread and so can never be the one that
-//! `notify_one` chooses.
 
 use crate::error::Stopped;
 use crate::spin_policy::SpinFirst;

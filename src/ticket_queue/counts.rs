@@ -57,8 +57,8 @@ impl Counts {
     pub(super) fn next_ticket(&self, n: Word) -> Word {
         // `ticket` first: what is granted after that makes room. Ordering: acquire, for that order.
         let first = self.ticket.load(Ordering::Acquire);
-        let waiting = distance(self.grant.load(Ordering::Relaxed), first);
         if can_overflow(n) {
+            let waiting = distance(self.grant.load(Ordering::Relaxed), first);
             check_room("taking", n, waiting);
         }
         first
