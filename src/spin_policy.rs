@@ -23,6 +23,8 @@ use crate::counters::{self, Event};
 use crate::deadline::Deadline;
 use crate::sync::{IN_A_MODEL, hint, now, thread, world_thread_local};
 #[cfg(feature = "mutex")]
+use crate::sync::{atomic::Ordering, unchecked_atomic::AtomicU32};
+#[cfg(feature = "mutex")]
 pub(crate) use crate::sys::clock::millis;
 use crate::sys::{
     busyness, cpus,
@@ -352,6 +354,70 @@ pub(crate) fn note_attempts(succeeded: bool) {
     }
 }
 
+/// One in this many polls again then. See docs/measurements.md, "A mutex held for a while".
+#[cfg(feature = "mutex")]
+const RETRY_KEPT_EVERY: u32 = 8;
+
+/// How the threads of a process have fared of late that polled for a lock which nobody else would take: apart from [`Luck`], for a thread
+/// seldom is the one, and whose polls succeed now and then is not lucky. Advice: loads and stores will do.
+#[cfg(feature = "mutex")]
+struct Odds {
+    /// How many more polls have failed than succeeded, from 0 to [`FAILURE_LIMIT`].
+    failures: AtomicU32,
+    skipped: AtomicU32,
+}
+
+#[cfg(feature = "mutex")]
+impl Odds {
+    const fn new() -> Self {
+        Self { failures: AtomicU32::new(0), skipped: AtomicU32::new(0) }
+    }
+
+    fn are_bad(&self) -> bool {
+        self.failures.load(Ordering::Relaxed) == FAILURE_LIMIT
+    }
+
+    /// Whether not to poll this time: as [`Luck::skips_this_time`].
+    fn skip_this_time(&self) -> bool {
+        let skipped = self.skipped.load(Ordering::Relaxed).wrapping_add(1);
+        let skips = self.are_bad() && !skipped.is_multiple_of(RETRY_KEPT_EVERY);
+        if self.are_bad() {
+            self.skipped.store(skipped, Ordering::Relaxed);
+        }
+        skips
+    }
+
+    fn note(&self, succeeded: bool) {
+        let failures = self.failures.load(Ordering::Relaxed);
+        let failures = if succeeded { failures.saturating_sub(1) } else { FAILURE_LIMIT.min(failures + 1) };
+        self.failures.store(failures, Ordering::Relaxed);
+    }
+}
+
+#[cfg(feature = "mutex")]
+static KEPT_LOCKS: Odds = Odds::new();
+
+/// Like [`spin_until`], for a lock that nobody else will take: it is free when its holder is done. If that has taken too long of late,
+/// it does not poll.
+#[cfg(feature = "mutex")]
+pub(crate) fn spin_for_kept_lock(deadline: Deadline, ready: impl FnMut() -> bool) -> bool {
+    if IN_A_MODEL {
+        return spin_until(SpinFirst::Briefly, deadline, ready);
+    }
+    if KEPT_LOCKS.skip_this_time() {
+        return false;
+    }
+    let succeeded = spin_until(SpinFirst::Briefly, deadline, ready);
+    KEPT_LOCKS.note(succeeded);
+    succeeded
+}
+
+/// Whether locks are held for longer in this process, of late, than a thread polls that has one kept for it.
+#[cfg(feature = "mutex")]
+pub(crate) fn locks_are_slow() -> bool {
+    !IN_A_MODEL && KEPT_LOCKS.are_bad()
+}
+
 #[cfg(all(test, not(layby_model)))]
 mod tests {
     use super::*;
@@ -378,5 +444,29 @@ mod tests {
         assert_eq!((attempts(2, 10), skips_this_time()), (2, false));
         note_attempts(true);
         assert_eq!(attempts(2, 10), 10);
+    }
+
+    #[cfg(feature = "mutex")]
+    #[test]
+    fn who_fails_two_times_of_three_polls_now_and_then() {
+        let odds = Odds::new();
+        let polls = (0..1000).filter(|_| !odds.skip_this_time()).inspect(|poll| odds.note(poll % 3 == 0)).count();
+        assert!((100..300).contains(&polls), "{polls}");
+        (0..2 * RETRY_KEPT_EVERY).for_each(|_| {
+            if !odds.skip_this_time() {
+                odds.note(true)
+            }
+        });
+        assert!(!odds.are_bad(), "succeeds again");
+    }
+
+    #[cfg(feature = "mutex")]
+    #[test]
+    fn who_fails_now_and_then_polls() {
+        let odds = Odds::new();
+        for poll in 0..1000 {
+            assert!(!odds.skip_this_time());
+            odds.note(poll % 3 != 0);
+        }
     }
 }

@@ -178,6 +178,9 @@ const SHORTEST_NAP: Duration = Duration::from_micros(200);
 /// free meanwhile, and that nobody else comes for, is idle until the next look: for as long as the nap has lasted, and this much more. As above.
 const LOOK_AFTER: Duration = Duration::from_micros(100);
 
+/// The same where locks are held for long: each look is a wake-up by the clock, and mostly finds the lock taken. As above.
+const LOOK_AFTER_IF_SLOW: Duration = Duration::from_micros(200);
+
 /// How many milliseconds after the beginning of its nap a waiter that has not been back is overtaken no more: time enough for one
 /// that runs when its nap is over.
 const DUE_AFTER: u32 = 2;
@@ -511,7 +514,7 @@ impl<'a, H: Home> Waiter<'a, H> {
     /// Sleeps for a while, and nobody need wake it; looks for the lock now and then.
     fn nap_or_acquire(&self, since: Instant, limit: &Limit<'_>) -> bool {
         let until = (since + PATIENCE).max(now() + SHORTEST_NAP);
-        let mut look_after = LOOK_AFTER;
+        let mut look_after = if spin_policy::locks_are_slow() { LOOK_AFTER_IF_SLOW } else { LOOK_AFTER };
         loop {
             let left = until.saturating_duration_since(now());
             // In a model no time passes.
@@ -535,7 +538,7 @@ impl<'a, H: Home> Waiter<'a, H> {
 
     /// The lock is this waiter's next: if it is soon free, the hand-over is quick.
     fn spin_starving(&self, limit: &Limit<'_>) -> bool {
-        spin_policy::spin_until(SpinFirst::Briefly, limit.deadline(), || self.try_acquire())
+        spin_policy::spin_for_kept_lock(limit.deadline(), || self.try_acquire())
     }
 
     /// At its limit: takes the lock if it is free after all, or else leaves no trace. Who is first leaves others without one who is
