@@ -32,7 +32,7 @@ use crate::sync::{
     atomic::{AtomicU32, Ordering},
     const_outside_models, in_destructor,
 };
-use crate::wait_table::{Global, Home, Key, Limit, table_of};
+use crate::wait_table::{Global, Home, Invariant, Key, Limit, table_of};
 use core::{fmt, marker::PhantomData};
 
 const NEW: u32 = 0;
@@ -62,7 +62,7 @@ const POISONED: u32 = 3;
 /// ```
 pub struct Once<H: Home = Global> {
     state: AtomicU32,
-    home: PhantomData<fn() -> H>,
+    home: Invariant<H>,
 }
 
 /// What [`Once::call_once_force`] tells its closure.

@@ -7,7 +7,7 @@ use crate::sync::{
     atomic::{AtomicU64, Ordering},
     const_outside_models,
 };
-use crate::wait_table::{Global, Home, Key, Limit, table_of};
+use crate::wait_table::{Global, Home, Invariant, Key, Limit, table_of};
 use core::{fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ const CLOSED: u64 = 1 << 63;
 pub struct EventCount<H: Home = Global> {
     /// The count, and [`CLOSED`].
     state: AtomicU64,
-    home: PhantomData<fn() -> H>,
+    home: Invariant<H>,
 }
 
 impl EventCount {

@@ -63,7 +63,7 @@ use crate::sync::{
     atomic::{AtomicU64, Ordering},
     const_outside_models, fence_after_publish, fence_before_peek, in_destructor,
 };
-use crate::wait_table::{Global, Home, Key, Limit, WaitOutcome, table_of};
+use crate::wait_table::{Global, Home, Invariant, Key, Limit, WaitOutcome, table_of};
 use core::{fmt, marker::PhantomData, mem};
 use std::time::{Duration, Instant};
 
@@ -118,7 +118,7 @@ fn is_full(state: u64) -> bool {
 /// ```
 pub struct WaitPoint<H: Home = Global> {
     state: AtomicU64,
-    home: PhantomData<fn() -> H>,
+    home: Invariant<H>,
 }
 
 impl WaitPoint {

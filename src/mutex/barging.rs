@@ -152,7 +152,7 @@ use crate::sync::{
     atomic::{AtomicU32, Ordering},
     const_outside_models, fence_before_peek, hint, now, thread,
 };
-use crate::wait_table::{Global, Home, Key, Limit, generation, table_of};
+use crate::wait_table::{Global, Home, Invariant, Key, Limit, generation, table_of};
 use core::{fmt, marker::PhantomData, mem, ptr};
 use std::time::{Duration, Instant};
 
@@ -197,7 +197,7 @@ const FEW_ATTEMPTS: u32 = 2;
 /// Through lock_api's traits it is a mutex of its own. The methods here are the same without the guards.
 pub struct RawMutex<H: Home = Global> {
     state: AtomicU32,
-    home: PhantomData<fn() -> H>,
+    home: Invariant<H>,
 }
 
 impl RawMutex {

@@ -9,7 +9,7 @@ use crate::sync::{
 };
 use crate::sys::{Broadcast, Spin};
 use crate::ticket_queue::{Distance, MAX_DISTANCE, Word};
-use crate::wait_table::twa_hash;
+use crate::wait_table::{Invariant, twa_hash};
 use core::{fmt, marker::PhantomData, ptr};
 
 /// A bucket: its sequence changes when those who wait on it should look at Grant again. 32 bits are enough: a waiter would
@@ -92,7 +92,7 @@ world_static! {
 /// ```
 pub struct TwaArraySemaphore<const THRESHOLD: u32 = 1, B: Broadcast = Spin> {
     tickets: Tickets,
-    backend: PhantomData<B>,
+    backend: Invariant<B>,
 }
 
 impl<const THRESHOLD: u32, B: Broadcast> TwaArraySemaphore<THRESHOLD, B> {

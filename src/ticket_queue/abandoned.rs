@@ -188,14 +188,14 @@ use super::{
     word::{Word, before, key_of},
 };
 use crate::sync::{atomic::Ordering, fence_before_peek_seqcst, unchecked_atomic::AtomicBool, world_static};
-use crate::wait_table::{Home, Wakes, table_of};
+use crate::wait_table::{Home, Invariant, Wakes, table_of};
 use core::{marker::PhantomData, ptr};
 
 /// The abandoned tickets of one queue, whose caller keeps it alive. A marker is an alert of the queue's table, from before it
 /// is published until after it is taken out.
 pub(super) struct Abandoned<'a, H: Home, const ALL: Word> {
     counts: &'a Counts,
-    home: PhantomData<fn() -> H>,
+    home: Invariant<H>,
 }
 
 impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {

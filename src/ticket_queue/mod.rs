@@ -50,7 +50,7 @@ mod word;
 
 use crate::error::Stopped;
 use crate::sync::{atomic::Ordering, const_outside_models, fence_before_peek_seqcst};
-use crate::wait_table::{Home, Limit, Peek, Wakes, table_of};
+use crate::wait_table::{Home, Invariant, Limit, Peek, Wakes, table_of};
 use abandoned::{Abandoned, after_conservative_grant, markers_may_be_left, note_unattended};
 use core::marker::PhantomData;
 use counts::Counts;
@@ -69,7 +69,7 @@ pub(crate) use word::{
 /// then how many permits there are (see [`granted`]).
 pub(crate) struct TicketQueue<H: Home, const ALL: Word = 0> {
     counts: Counts,
-    home: PhantomData<fn() -> H>,
+    home: Invariant<H>,
 }
 
 impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {

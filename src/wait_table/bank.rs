@@ -1,5 +1,7 @@
 //! Where a table's slots live, in a static or on the heap, and what a table has besides them.
 
+#[cfg(not(layby_model))]
+use super::Invariant;
 use super::{
     element::Element,
     key::Row,
@@ -43,7 +45,7 @@ pub(super) type Slot = pop_stack::Slot<Element>;
 /// ```
 #[cfg(not(layby_model))]
 #[repr(align(4096))]
-pub struct Slots<const N: usize, B: Backend = Native>([Slot; N], PhantomData<fn() -> B>);
+pub struct Slots<const N: usize, B: Backend = Native>([Slot; N], Invariant<B>);
 
 #[cfg(not(layby_model))]
 impl<const N: usize, B: Backend> Slots<N, B> {

@@ -4,6 +4,7 @@ use super::{Armed, Key, Limit, Location, WaitOutcome, WaitTable};
 use crate::error::Stopped;
 use crate::sync::{fence_before_peek, fence_before_peek_seqcst, world_static};
 use crate::sys::Native;
+use core::marker::PhantomData;
 use std::time::{Duration, Instant};
 
 #[cfg(not(layby_model))]
@@ -33,6 +34,33 @@ world_static! {
 /// impl Home for Private {
 ///     type Backend = layby::sys::Native;
 ///     const TABLE: &'static WaitTable = &WaitTable::from_slots(&SLOTS);
+/// }
+/// ```
+///
+/// Nor is one home as good as another, though the compiler may take the one's type for the other's:
+///
+/// ```compile_fail,E0308
+/// #![allow(coherence_leak_check)]
+/// use layby::{WaitTable, mutex::FairMutexIn, wait_table::{Global, Home, Slots}};
+/// use std::marker::PhantomData;
+///
+/// struct W<T>(PhantomData<T>);
+/// type Sub = W<for<'a> fn(&'a u8)>;
+/// type Super = W<fn(&'static u8)>;
+///
+/// static SLOTS: Slots<64> = Slots::new();
+/// static TABLE: WaitTable = WaitTable::from_slots(&SLOTS);
+/// impl Home for Sub {
+///     type Backend = layby::sys::Native;
+///     const TABLE: &'static WaitTable = &TABLE;
+/// }
+/// impl Home for Super {
+///     type Backend = layby::sys::Native;
+///     const TABLE: &'static WaitTable = Global::TABLE;
+/// }
+///
+/// fn elsewhere(mutex: &FairMutexIn<u8, Sub>) -> &FairMutexIn<u8, Super> {
+///     mutex
 /// }
 /// ```
 ///
@@ -93,6 +121,12 @@ mod sealed {
     pub struct Peek;
 }
 pub(crate) use sealed::Peek;
+
+/// Says which home or backend a type is for, and that no other will do.
+///
+/// `PhantomData<fn() -> H>` would not: a home may be a subtype of another, as `W<for<'a> fn(&'a u8)>` is of `W<fn(&'static u8)>`, and
+/// each have a table of its own. Then a future could be published in the one, and on its drop be looked for in the other.
+pub(crate) type Invariant<T> = PhantomData<fn(T) -> T>;
 
 /// The table of a home.
 #[cfg(not(layby_model))]

@@ -213,7 +213,7 @@ pub use global::{
     wait_if_within, wait_until, wait_until_any, wait_until_any_deadline, wait_until_any_timeout, wait_until_any_within,
     wait_until_deadline, wait_until_timeout, wait_until_within,
 };
-pub(crate) use global::{Peek, table_of};
+pub(crate) use global::{Invariant, Peek, table_of};
 pub use key::Key;
 pub(crate) use key::twa_hash;
 pub use limit::Limit;

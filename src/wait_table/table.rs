@@ -3,7 +3,7 @@
 #[cfg(feature = "mutex")]
 use super::wake::{Renamed, wake_or_rename};
 use super::{
-    Key, Limit, Location, WaitOutcome,
+    Invariant, Key, Limit, Location, WaitOutcome,
     bank::{Bank, Slot, State},
     key::Row,
     linked::{Label, settling},
@@ -50,7 +50,7 @@ use std::time::{Duration, Instant};
 pub struct WaitTable<B: Backend = Native> {
     bank: Bank,
     state: State,
-    backend: PhantomData<B>,
+    backend: Invariant<B>,
 }
 
 // Not for every backend: `WaitTable::new()` would have to name one.

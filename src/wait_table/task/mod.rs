@@ -45,7 +45,7 @@ mod future;
 mod wakers;
 
 use super::{
-    Key, WaitTable,
+    Invariant, Key, WaitTable,
     linked::{Label, settling},
     publication::withdraw,
 };
@@ -88,7 +88,7 @@ unsafe impl<B: Backend> InTable for &WaitTable<B> {
 }
 
 /// The table of a [home](super::Home): takes no room in a future.
-pub struct AtHome<H>(PhantomData<fn() -> H>);
+pub struct AtHome<H>(Invariant<H>);
 
 impl<H> AtHome<H> {
     pub(crate) const NEW: Self = Self(PhantomData);
