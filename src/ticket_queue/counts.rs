@@ -35,6 +35,12 @@ impl Counts {
         self.ticket.fetch_add(n, Ordering::SeqCst)
     }
 
+    /// Whether there is room for `n` tickets behind those that are drawn, at this moment.
+    #[inline]
+    pub(super) fn has_room_for(&self, n: Word) -> bool {
+        n <= room(MAX_DISTANCE, self.line().1)
+    }
+
     /// Whether there was room for the tickets up to `last`, which have been drawn unchecked.
     pub(super) fn is_room_up_to(&self, last: Word) -> bool {
         self.tickets_ahead_of(last) < MAX_DISTANCE.cast_signed()
@@ -55,13 +61,19 @@ impl Counts {
     #[inline]
     #[track_caller]
     pub(super) fn next_ticket(&self, n: Word) -> Word {
-        // `ticket` first: what is granted after that makes room. Ordering: acquire, for that order.
-        let first = self.ticket.load(Ordering::Acquire);
+        let (first, waiting) = self.line();
         if can_overflow(n) {
-            let waiting = distance(self.grant.load(Ordering::Relaxed), first);
             check_room("taking", n, waiting);
         }
         first
+    }
+
+    /// The next ticket to be drawn, and how many at most are drawn and not granted.
+    #[inline]
+    fn line(&self) -> (Word, Distance) {
+        // `ticket` first: what is granted after that makes room. Ordering: acquire, for that order.
+        let next = self.ticket.load(Ordering::Acquire);
+        (next, distance(self.grant.load(Ordering::Relaxed), next))
     }
 
     /// Draws `n` tickets, if `first` still is the next.

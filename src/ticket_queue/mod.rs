@@ -147,10 +147,23 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
         if markers_may_be_left() {
             return self.draw_unmarked(n);
         }
-        // Readers who come and go all the time must not keep a writer from drawing: it adds, and looks whether there was room
-        // when it has to wait.
-        let first = if ALL != 0 && n == ALL { self.counts.draw_unchecked(n) } else { self.counts.draw(n) };
+        let first = if ALL != 0 && n == ALL { self.draw_all() } else { self.counts.draw(n) };
         Span::of(first, n)
+    }
+
+    /// Draws `ALL` tickets; returns the first. Readers who come and go all the time must not keep a writer from drawing: it adds, and
+    /// looks whether there was room when it has to wait.
+    ///
+    /// It looks before as well. Those that are refused cannot give their tickets back if somebody stands behind them, and if somebody
+    /// always does, the line grows until it wraps, and a ticket far behind is granted. So a thread adds beyond the end at most
+    /// once, and then sees what it has added: more threads would be needed than there can be.
+    #[inline]
+    #[track_caller]
+    fn draw_all(&self) -> Word {
+        if !self.counts.has_room_for(ALL) {
+            refuse_writer(ALL);
+        }
+        self.counts.draw_unchecked(ALL)
     }
 
     /// Draws `n` tickets that no marker covers: "Forgotten" in [`abandoned`].
@@ -178,7 +191,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     fn refuse_without_room(&self, tickets: Span) {
         if ALL != 0 && !self.counts.is_room_up_to(tickets.last) {
             self.abandoned().settle(tickets);
-            panic!("layby: more than {} wait for all permits of a lock", MAX_DISTANCE / ALL);
+            refuse_writer(ALL);
         }
     }
 
@@ -418,4 +431,10 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     fn abandoned(&self) -> Abandoned<'_, H, ALL> {
         Abandoned::of(&self.counts)
     }
+}
+
+#[cold]
+#[track_caller]
+fn refuse_writer(all: Word) -> ! {
+    panic!("layby: more than {} wait for all permits of a lock", MAX_DISTANCE / all);
 }

@@ -201,7 +201,8 @@ fn giving_up_costs_the_same_however_many_have_given_up() {
     }
 }
 
-/// Writers draw their tickets before they look whether there was room. Who finds none leaves nothing behind.
+/// Writers look whether there is room, and again when they have drawn their tickets, for two may have looked at a time. Who finds
+/// none leaves nothing behind.
 #[test]
 fn a_line_of_too_many_writers_is_refused() {
     const ALL: Word = MAX_DISTANCE / 3;
@@ -209,13 +210,39 @@ fn a_line_of_too_many_writers_is_refused() {
     let queue = TicketQueue::<Own, ALL>::new(ALL);
     assert_eq!(queue.take(ALL), 0);
     let waiting = [(); 3].map(|()| queue.draw(ALL));
-    let refused = std::panic::catch_unwind(|| queue.take_within(ALL, &Duration::ZERO.into()));
-    assert!(refused.unwrap_err().downcast::<String>().unwrap().contains("more than 3 wait"));
-    assert_eq!(queue.surplus(), -3 * Distance::try_from(ALL).unwrap());
+    let comes: fn(&TicketQueue<Own, ALL>) = |queue| _ = queue.take_within(ALL, &Duration::ZERO.into());
+    let has_looked: fn(&TicketQueue<Own, ALL>) =
+        |queue| queue.refuse_without_room(Span::of(queue.counts.draw_unchecked(ALL), ALL));
+    for comes in [comes, has_looked] {
+        let refused = std::panic::catch_unwind(|| comes(&queue));
+        assert!(refused.unwrap_err().downcast::<String>().unwrap().contains("more than 3 wait"));
+        assert_eq!(queue.surplus(), -3 * Distance::try_from(ALL).unwrap());
+    }
     queue.give_back(ALL);
     for span in waiting {
         assert!(queue.counts.is_granted(span.last));
         queue.give_back(ALL);
     }
     assert_eq!((Own::TABLE.alerts(), queue.try_take(ALL).is_some()), (0, true));
+}
+
+/// Those that are refused cannot give their tickets back, for another stands behind them each time: the line must not grow until
+/// it wraps, and a second one is inside.
+#[test]
+fn writers_that_are_refused_do_not_lengthen_the_line_without_end() {
+    const ALL: Word = MAX_DISTANCE / 4;
+    let _alone = alone();
+    let queue = TicketQueue::<Own, ALL>::new(ALL);
+    let settle = |tickets| Abandoned::<Own, ALL>::of(&queue.counts).settle(tickets);
+    queue.take(ALL);
+    let mut last = None;
+    for nth in 0..100 {
+        let draw = || queue.draw(ALL);
+        let Ok(tickets) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(draw)) else { continue };
+        assert!(!queue.counts.is_granted(tickets.last), "the {nth}th is inside, beside the first");
+        last.replace(tickets).into_iter().for_each(settle);
+    }
+    last.into_iter().for_each(settle);
+    queue.give_back(ALL);
+    assert_eq!((Own::TABLE.alerts(), queue.surplus()), (0, ALL.cast_signed()), "as if nobody else had come");
 }
