@@ -2,15 +2,20 @@
 //! must be right.
 
 use crate::schedules::both_ways;
+use layby::{Key, wait_table::global};
 use layby::{model, sema::Semaphore};
 use shuttle::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     thread,
 };
-use std::time::Instant;
+use std::{
+    future::Future,
+    task::{Context, Wake, Waker},
+    time::Instant,
+};
 
 /// How many schedules of each kind; arbitrary.
 const SCHEDULES: usize = 3_000;
@@ -116,5 +121,45 @@ fn a_lock_with_timeouts() {
             drop(permit);
         };
         run(1, 0, vec![critical, patient, critical, patient, critical, patient]);
+    });
+}
+
+/// A waker that locks, as an executor's may.
+struct Locking(Arc<Mutex<()>>);
+
+impl Wake for Locking {
+    fn wake(self: std::sync::Arc<Self>) {
+        drop(self.0.lock().unwrap());
+    }
+}
+
+/// One who drops a future has another's in hand, gives its permit to a task, and calls that task's waker. This may wait for the
+/// other, who sleeps until it is let go (D4).
+#[test]
+fn a_waker_may_wait_for_who_drops_another_future() {
+    check(|| {
+        let (semaphore, lock) = (std::sync::Arc::new(Semaphore::new(0)), Arc::new(Mutex::new(())));
+        let mut idle = Context::from_waker(Waker::noop());
+        // All addresses are alike in a model, and like the first ticket. The first bank is too small for two of them, the second is not.
+        let elsewhere = || Box::pin(global().wait_until_async(Key::address(&0_u8), || false));
+        let mut first = elsewhere();
+        assert!(first.as_mut().poll(&mut idle).is_pending());
+        let mut granted = Box::pin(semaphore.acquire_owned_async());
+        assert!(granted.as_mut().poll(&mut idle).is_pending());
+        semaphore.post();
+        let mut stranger = elsewhere();
+        assert!(stranger.as_mut().poll(&mut idle).is_pending());
+        let mut next = Box::pin(semaphore.acquire_owned_async());
+        let waker = Waker::from(std::sync::Arc::new(Locking(lock.clone())));
+        assert!(next.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+
+        let gives_up = thread::spawn(move || drop(granted));
+        let drops = thread::spawn(move || {
+            let _lock = lock.lock().unwrap();
+            drop(stranger);
+        });
+        gives_up.join().unwrap();
+        drops.join().unwrap();
+        assert!(next.as_mut().poll(&mut idle).is_ready());
     });
 }

@@ -19,7 +19,18 @@
 //! - **D1.** It need not take its waker back first: who takes that meanwhile wakes a task that is awake.
 //! - **D2.** The element is withdrawn, as a thread's is (`publication.rs`): from its chain; out of others' hands by waiting
 //!   for its gate, and asleep if it takes long.
-//! - **D4.** Foreign code comes last: wakers that it must call because it was a picker, its own waker's drop.
+//! - **D4.** Foreign code comes last: wakers that it must call because it was a picker, those of tasks that a ticket goes on to, its own
+//!   waker's drop. Before it come the threads that sleep until they have their elements back. Wrong, otherwise:
+//!
+//! ```text
+//! drops a future with a ticket                another thread, which holds the lock L
+//! picks its chain: b is in hand
+//!                                             drops b: asleep until it is let go
+//! lets b go: its thread is to be woken
+//! gives its permit to the next, a task:
+//! calls its waker, which locks L: waits       (sleeps forever)
+//! ```
+//!
 //! - **D5.** That may unwind when the condition has held, and the poll with it. The wait is over all the same, so that nothing is
 //!   abandoned later; and what was got is given back, once: a permit, a lock, a wake-up. Wrong is to leave either to the drop
 //!   of the other: a permit that is dropped, and the ticket that it was got with abandoned, make two; a lock that nobody has been
@@ -365,6 +376,8 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
         }
         settling(|due| {
             self.leave(true, due);
+            // Those for whom this is abandoned may be tasks, whose wakers may wait for who sleeps (D4).
+            due.wake_sleepers();
             if let Some(last) = self.last_key() {
                 self.purpose.abandon(last);
             }

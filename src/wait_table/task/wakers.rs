@@ -66,6 +66,13 @@ impl<B: Backend> Wakes<B> {
         self.more().sleepers.add(sleeper);
     }
 
+    /// Wakes the owners that block, now: for a caller that has nothing in hand any more, and is about to call foreign code itself.
+    pub(super) fn wake_sleepers(&mut self) {
+        if let Some(more) = &mut *self.more {
+            drop(core::mem::take(&mut more.sleepers));
+        }
+    }
+
     #[inline(never)]
     fn more(&mut self) -> &mut More<B> {
         self.more.get_or_insert_with(|| More { sleepers: Sleepers::default(), wakers: Wakers::default() })
