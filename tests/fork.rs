@@ -12,7 +12,7 @@ use common::{
     Queue, Rally, Tally, assert_at_rest,
     child::{Child, alone},
     counting_backend, eventually, home, leaked, scaled,
-    task::poll_once,
+    task::{Woken, poll, poll_once},
     watchdog,
 };
 use layby::{
@@ -107,6 +107,84 @@ fn tasks_of_the_parent() {
     }
 }
 
+/// The child's copy of a future is on no chain, whether its condition forks in the first poll or in a later one.
+#[test]
+fn inside_a_tasks_condition() {
+    let (_watchdog, _alone, _unwinding) = (watchdog(), alone(), Child::unwinding_fails());
+    for table in [leaked(64), global()] {
+        for (fork_at, uses_table) in [(2, true), (2, false), (3, true), (3, false)] {
+            let (open, evaluations, woken) = (AtomicBool::new(false), Tally::new(), Woken::new());
+            let mut child = None;
+            let mut is_child = false;
+            {
+                let mut future = Box::pin(table.wait_until_async(table, || {
+                    evaluations.add();
+                    if evaluations.get() == fork_at {
+                        child = Child::fork();
+                        is_child = child.is_none();
+                        if is_child && uses_table {
+                            use_fully(table);
+                        }
+                    }
+                    open.load(Ordering::Relaxed)
+                }));
+                for nth in 1..fork_at {
+                    assert!(poll(future.as_mut(), &woken).is_pending());
+                    table.wake_all(table);
+                    // In the child it may be that it has woken itself, to be published by its next poll.
+                    woken.reaches(nth);
+                }
+                assert!(poll(future.as_mut(), &woken).is_pending());
+                open.store(true, Ordering::Relaxed);
+                assert_eq!(table.wake_all(table), 1);
+                assert!(poll_once(future.as_mut()).is_ready());
+            }
+            match child {
+                Some(child) => child.succeeds(),
+                None => Child::live(|| assert!(is_child)),
+            }
+        }
+    }
+}
+
+/// The visitor of a report forks: the child is shown no more of its parent's waiters than have been looked at already.
+#[test]
+fn inside_a_report() {
+    const WAITERS: usize = 40;
+    let (_watchdog, _alone, _unwinding) = (watchdog(), alone(), Child::unwinding_fails());
+    let (table, open, published) = (leaked(1), AtomicBool::new(false), Tally::new());
+    thread::scope(|s| {
+        for _ in 0..WAITERS {
+            s.spawn(|| {
+                table.wait_if(table, || {
+                    published.add();
+                    true
+                });
+                table.wait_until(table, || open.load(Ordering::Relaxed));
+            });
+        }
+        published.reaches(WAITERS);
+        let mut child = None;
+        let mut seen = 0;
+        table.for_each_waiter(|_| {
+            seen += 1;
+            if seen == 1 {
+                child = Child::fork();
+            }
+        });
+        match child {
+            None => Child::live(|| {
+                assert!(seen < WAITERS, "{seen}");
+                use_fully(table);
+            }),
+            Some(child) => child.succeeds(),
+        }
+        assert_eq!(seen, WAITERS);
+        open.store(true, Ordering::Relaxed);
+        table.wake_all(table);
+    });
+}
+
 /// Children, their children and so on: each finds the table empty, though its parent has a waiter on it.
 fn descend(generations: usize, table: &'static WaitTable) {
     let child = Child::that(|| {
@@ -165,7 +243,7 @@ fn use_fully_but_for_ours(table: &'static WaitTable) {
 /// The element of the outer wait lies on the stack of the thread that forks.
 #[test]
 fn inside_a_condition() {
-    let (_watchdog, _alone) = (watchdog(), alone());
+    let (_watchdog, _alone, _unwinding) = (watchdog(), alone(), Child::unwinding_fails());
     for table in [leaked(1), global()] {
         // The second evaluation is made with the element published; so is the second one after a fork in it.
         for (fork_at, rouse_at) in [(1, 2), (2, 4)] {
@@ -204,7 +282,7 @@ fn inside_a_condition() {
 /// The same of a wait on several locations, in two tables.
 #[test]
 fn inside_the_condition_of_a_group() {
-    let (_watchdog, _alone) = (watchdog(), alone());
+    let (_watchdog, _alone, _unwinding) = (watchdog(), alone(), Child::unwinding_fails());
     let table = leaked(1);
     static NEVER: Cancel = Cancel::new();
     let evaluations = Tally::new();

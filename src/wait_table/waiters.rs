@@ -81,7 +81,7 @@ use super::{
     task::{Doing, TaskElement},
 };
 use crate::sync::{IN_A_MODEL, hint, thread};
-use crate::sys::{Backend, signal, stderr::Stderr, thread_id};
+use crate::sys::{Backend, fork::Birth, signal, stderr::Stderr, thread_id};
 use core::{fmt, ops::Deref, panic::Location, time::Duration};
 
 /// How many waiters are copied at a time. Arbitrary: less than 2 KiB, for the stack of a signal handler.
@@ -427,11 +427,13 @@ impl<B: Backend> WaitTable<B> {
     /// if what `visit` does may be, except on a table of [`Park`](crate::sys::Park), and of one where tasks wait: if another
     /// thread wakes in a slot at the moment when it is visited, the report may have to call the wakers of tasks there.
     pub fn for_each_waiter(&self, mut visit: impl FnMut(&Waiter)) -> usize {
+        let born = Birth::now();
         let mut show = |index, sighting: Sighting| visit(&sighting.in_slot(index));
-        let busy = self.occupied_slots().filter(|(index, slot)| !sight::<B, _>(slot, |found| show(*index, found)));
+        let busy =
+            self.occupied_slots().filter(|(index, slot)| !sight::<B, _>(slot, born, |found| show(*index, found)));
         let busy = busy.count();
         let busy_with_tasks =
-            self.task_slots().filter(|(index, slot)| !sight::<B, _>(slot, |found| show(*index, found)));
+            self.task_slots().filter(|(index, slot)| !sight::<B, _>(slot, born, |found| show(*index, found)));
         busy + busy_with_tasks.count()
     }
 
@@ -459,11 +461,12 @@ fn pause_and_try_again(attempt: u32) -> bool {
     true
 }
 
-/// Shows every waiter of a slot to `see`, not in hand any more; `false` if the slot was busy.
-fn sight<B: Backend, E: Reported>(slot: &Slot<E>, mut see: impl FnMut(Sighting)) -> bool {
+/// Shows every waiter of a slot to `see`, not in hand any more; `false` if the slot was busy. The report was `born` in some process: in a
+/// child, if `see` forks, the rest is its parent's, and is left out.
+fn sight<B: Backend, E: Reported>(slot: &Slot<E>, born: Birth, mut see: impl FnMut(Sighting)) -> bool {
     let mut seen = 0;
     let mut rounds_left = None;
-    loop {
+    while born.is_of_this_process() {
         let mut batch = [None; BATCH];
         let picked = match slot.pick_patiently(ATTEMPTS, pause_and_try_again) {
             Pick::Got(picked) => picked,
@@ -479,6 +482,7 @@ fn sight<B: Backend, E: Reported>(slot: &Slot<E>, mut see: impl FnMut(Sighting))
         }
         rounds_left = Some(rounds - 1);
     }
+    true
 }
 
 /// Copies what the oldest elements in hand say whose number is higher than `seen`, which becomes the highest of theirs;
@@ -580,9 +584,12 @@ mod tests {
         let slot = table.enter(label.key);
         with_published(&table, label, Stamp::NONE, &Limit::NONE, |_| {
             let Pick::Got(picked) = slot.try_pick() else { unreachable!("nobody else is here") };
-            assert!(!sight::<Native, _>(slot, |_| unreachable!("it is in our hands")), "it could not be visited");
+            assert!(
+                !sight::<Native, _>(slot, Birth::now(), |_| unreachable!("it is in our hands")),
+                "it could not be visited"
+            );
             settling(|due| picked.put_back::<Native>(due));
-            assert!(sight::<Native, _>(slot, |_| {}));
+            assert!(sight::<Native, _>(slot, Birth::now(), |_| {}));
         });
     }
 }

@@ -52,6 +52,23 @@ impl Child {
         Self::fork().unwrap_or_else(|| Self::live(life))
     }
 
+    /// For a test that forks in the middle of a call: a child that unwinds out of it fails. (A thread that ends is a process that succeeds,
+    /// if there is no other.)
+    pub(crate) fn unwinding_fails() -> impl Drop {
+        struct Guard(u32);
+
+        impl Drop for Guard {
+            fn drop(&mut self) {
+                if std::thread::panicking() && std::process::id() != self.0 {
+                    // SAFETY: as in `live`.
+                    unsafe { libc::_exit(1) }
+                }
+            }
+        }
+
+        Guard(std::process::id())
+    }
+
     /// Runs `life` and exits: 0, or 1 if it panicked.
     pub(crate) fn live(life: impl FnOnce()) -> ! {
         let status = i32::from(catch_unwind(AssertUnwindSafe(life)).is_err());

@@ -265,7 +265,10 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
             Some(Found::Waiting) => Moment::Idle,
             Some(Found::InNotifiersHands | Found::Called | Found::Notified) => Moment::Woken,
         };
-        let Some(output) = self.purpose.attempt(moment, last) else {
+        let attempted = self.purpose.attempt(moment, last);
+        // A condition may fork: in the child the element is on no chain.
+        let found = found.filter(|_| self.element.is_of_this_process());
+        let Some(output) = attempted else {
             return if found == Some(Found::Waiting) { self.park_again(waker) } else { self.wait_again(found, waker) };
         };
         // What most do that were woken, and nothing foreign is in it: the waker is gone.
@@ -310,7 +313,7 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     /// By the owner of an element that was called, and has a waker again: it waits where it is, as if it were published anew.
     fn wait_on(&mut self, key: Key, waker: &Waker) -> Poll<P::Output> {
         if self.element.wait_on() {
-            return self.ratify(key);
+            return self.ratify(key, waker);
         }
         // SAFETY: it has been notified, and is pinned.
         unsafe { self.wait_anew(waker) }
@@ -338,18 +341,24 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
         unsafe { self.element.set_waker(waker) };
         // SAFETY: by the caller's promise.
         let key = unsafe { self.publish() };
-        self.ratify(key)
+        self.ratify(key, waker)
     }
 
     /// By the owner of an element that has just been published under `key`, or made to wait on there.
     #[inline(always)]
-    fn ratify(&mut self, key: Key) -> Poll<P::Output> {
+    fn ratify(&mut self, key: Key, waker: &Waker) -> Poll<P::Output> {
         fence_after_publish();
         counters::count(Event::Wait);
         // The ratification: if no notifier has seen the element yet, we see the notifier's change here.
         match self.purpose.attempt(Moment::Published, Some(key)) {
             Some(output) => self.finish(true, output),
-            None => Poll::Pending,
+            None => {
+                // It has forked, and this is the child: the next poll publishes it here.
+                if !self.element.is_of_this_process() {
+                    waker.wake_by_ref();
+                }
+                Poll::Pending
+            }
         }
     }
 
