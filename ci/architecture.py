@@ -80,6 +80,8 @@ PATTERNS = [
     ('what gives a lock back is unsafe to call: exclusion rests on who calls it, and with what', r'\bpub fn (?:release|unlock|hand_over)\b',
      {}, False),
     ('what contains an element is not `Unpin`: a `&mut` to it would claim what others can reach', r'\bimpl\b[^;{]*\bUnpin for\b', {}, False),
+    ('a home or a backend is marked by `Invariant`: a subtype of it may have another table', r'\bPhantomData<(?:fn\(\) -> )?[HB]>', {
+        'wait_table/linked.rs': 'lives for a call', 'wait_table/group.rs': 'lives for a call'}, False),
     ('a wait naps by sys/nap.rs, which is no cancellation point', r'\bthread::sleep\b',
      {'sys/nap.rs': 'the one place that naps', 'sync/': 'what the threads of a model sleep by'}, False),
     ('thread-locals are world_thread_local!, so that a model has its own',
@@ -214,6 +216,7 @@ FAULTS = [
     ('a use of the operating system', 'mutex/fair.rs', None, 'use crate::sys::futex::Futex;', 'must not use sys'),
     ('a module nobody knows', 'novel.rs', None, 'fn nothing() {}', 'is not in the table'),
     ('a heading that is gone', 'once.rs', None, '// See DESIGN.md, "No such heading".', 'has no heading'),
+    ('a home that is covariant', 'once.rs', 'home: Invariant<H>', 'home: PhantomData<fn() -> H>', 'is marked by `Invariant`'),
     ('a result that can be dropped', 'once.rs', None, 'pub fn try_it() -> bool { true }', '#[must_use]'),
 ]
 

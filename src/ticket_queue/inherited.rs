@@ -33,8 +33,12 @@
 //! one thread? yes: touches the queue
 //! ```
 //!
-//! A take says that it waits before it settles, so that F2 fails only for a handler that comes between the drawing of a
-//! ticket and that. There the interrupted take is not in the table yet; so a post settles only if the last ticket's place in the
+//! A take says that it waits before it asks whether it is alone, which takes long, and until its tickets are granted or settled. A handler
+//! that posts meanwhile grants one of the parent's; so the take has looked at `grant` before, and settles all from there on: S1 has the
+//! permit go on. Wrong is to look when it has asked: what was granted until then would be the parent's.
+//!
+//! So F2 fails only for a handler that comes between the drawing of a ticket and that; or what it posts is lost, if it comes before the
+//! look. There the interrupted take is not in the table yet; so a post settles only if the last ticket's place in the
 //! table shows somebody, and the table still is as the parent has left it. A child's ticket is not taken for its parent's
 //! unless all this happens at once, and another waiter of the parent has the same place in the table.
 //!
@@ -74,25 +78,38 @@ static WAITS: AtomicBool = AtomicBool::new(false);
 static UNATTENDED: AtomicU32 = AtomicU32::new(0);
 
 /// A take of the only thread of a child.
-pub(super) struct Waiting(());
+pub(super) struct Waiting {
+    /// Whether this is in a handler that has interrupted another.
+    within_another: bool,
+}
 
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        WAITS.store(false, Ordering::Relaxed);
+impl Waiting {
+    fn begin() -> Self {
+        Self { within_another: WAITS.swap(true, Ordering::Relaxed) }
     }
 }
 
-/// F1, for a take that is about to wait with `tickets`. What it returns is to be kept until the wait is over.
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITS.store(self.within_another, Ordering::Relaxed);
+    }
+}
+
+/// F1, for a take that is about to wait with `tickets`. What it returns is to be kept until they are granted, or settled.
 pub(super) fn settle_before_take<H: Home, const ALL: Word>(counts: &Counts, tickets: Span) -> Option<Waiting> {
-    if !is_only_thread_of_child() || has_unattended_tickets() {
+    if !may_be_only_thread_of_child() {
         return None;
     }
-    WAITS.store(true, Ordering::Relaxed);
+    // In this order: the kernel takes its time, and a handler may post meanwhile. What it grants to the parent's tickets goes on (S1).
     let first = counts.granted();
+    let waiting = Waiting::begin();
+    if waiting.within_another || !is_only_thread_of_child() || has_unattended_tickets() {
+        return Some(waiting);
+    }
     if before(first, tickets.first) {
         Abandoned::<H, ALL>::of(counts).settle(Span { first, last: tickets.before() });
     }
-    Some(Waiting(()))
+    Some(waiting)
 }
 
 /// As above, before a ticket is drawn that is held while nobody is inside a call, by a task or by nobody: all tickets in line are the

@@ -54,7 +54,9 @@ use crate::wait_table::{Home, Invariant, Limit, Peek, Wakes, table_of};
 use abandoned::{Abandoned, after_conservative_grant, markers_may_be_left, note_unattended};
 use core::marker::PhantomData;
 use counts::Counts;
-use inherited::{settle_after_post, settle_before_conservative_post, settle_before_unattended_draw};
+use inherited::{
+    settle_after_post, settle_before_conservative_post, settle_before_take, settle_before_unattended_draw,
+};
 #[cfg(layby_model)]
 pub(crate) use marker_banks::{elsewhere, first_bank};
 use markers::Span;
@@ -101,11 +103,8 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     #[track_caller]
     pub(crate) fn take_within(&self, n: Word, limit: &Limit<'_>) -> Result<Word, Stopped> {
         let tickets = self.draw(n);
-        if !self.counts.is_granted(tickets.last)
-            && let Err(stopped) = self.wait(tickets, limit)
-        {
-            self.abandoned().settle(tickets);
-            return Err(stopped);
+        if !self.counts.is_granted(tickets.last) {
+            self.wait(tickets, limit)?;
         }
         Ok(tickets.first)
     }
@@ -123,11 +122,11 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
         if self.counts.is_granted(tickets.last) {
             return Ok(());
         }
-        let ended = check().and_then(|()| Ok(self.wait(tickets, limit)?));
-        if ended.is_err() {
+        if let Err(error) = check() {
             self.abandoned().settle(tickets);
+            return Err(error);
         }
-        ended
+        Ok(self.wait(tickets, limit)?)
     }
 
     /// Draws `n` tickets for nobody: what is granted to them is gone.
@@ -179,11 +178,17 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
         }
     }
 
+    /// Waits until `tickets` are granted; or until `limit` is reached, and abandons them.
     #[cold]
     #[track_caller]
     fn wait(&self, tickets: Span, limit: &Limit<'_>) -> Result<(), Stopped> {
+        let _waiting = settle_before_take::<H, ALL>(&self.counts, tickets);
         self.refuse_without_room(tickets);
-        waiting::wait::<H, ALL>(&self.counts, tickets, limit)
+        let ended = waiting::wait::<H, ALL>(&self.counts, tickets, limit);
+        if ended.is_err() {
+            self.abandoned().settle(tickets);
+        }
+        ended
     }
 
     /// Panics if there was no room for tickets that were drawn unchecked, and leaves nothing of them behind.

@@ -27,7 +27,6 @@ use super::{
     abandoned::Abandoned,
     counts::Counts,
     granted::holders_of,
-    inherited::settle_before_take,
     markers::Span,
     pace::{self, Pace},
     word::{Distance, Word, before, key_of},
@@ -63,7 +62,6 @@ impl<H: Home, const ALL: Word> Drop for Leave<'_, H, ALL> {
 }
 
 fn wait_for_turn<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, limit: &Limit<'_>) -> Result<(), Stopped> {
-    let _waiting = settle_before_take::<H, ALL>(counts, tickets);
     let place = Place::<H, ALL>::of(counts, tickets);
     let sleeps_at_once = spin_policy::machine_is_busy() || place.pace.is_slow_for_a_waiter();
     let is_over = || place.is_granted() || limit.is_cancelled();

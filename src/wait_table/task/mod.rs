@@ -34,7 +34,7 @@
 //! - **D5.** That may unwind when the condition has held, and the poll with it. The wait is over all the same, so that nothing is
 //!   abandoned later; and what was got is given back, once: a permit, a lock, a wake-up. Wrong is to leave either to the drop
 //!   of the other: a permit that is dropped, and the ticket that it was got with abandoned, make two; a lock that nobody has been
-//!   told of is locked for good.
+//!   told of is locked for good. Nor may it wait for what was got, which is held meanwhile (SECURITY.md).
 //!
 //! A notifier: **N1.** takes the waker out before it sets the gate. **B1.** It calls wakers when it has nothing in hand and no
 //! slot is picked (`wakers.rs`).
