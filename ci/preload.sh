@@ -59,8 +59,11 @@ if [ "${1:-}" = bench ]; then
     exit
 fi
 
-for name in calls cancel fork memory; do
-    gcc -O1 -Wall -Wextra -Werror -fexceptions -pthread "$here/tests/$name.c" -o "$work/$name"
+gcc -O1 -Wall -Wextra -Werror -fPIC -shared "$here/tests/atfork_library.c" -o "$work/libatfork.so"
+for name in calls cancel fork memory atfork; do
+    libraries=()
+    [ "$name" != atfork ] || libraries=(-L"$work" -latfork -Wl,-rpath,"$(realpath "$work")")
+    gcc -O1 -Wall -Wextra -Werror -fexceptions -pthread "$here/tests/$name.c" -o "$work/$name" "${libraries[@]}"
     say "$name"
     plain "$work/$name" >"$work/$name.without" || { cat "$work/$name.without"; echo "without the library"; exit 1; }
     preloaded "$work/$name" >"$work/$name.with" || { cat "$work/$name.with"; exit 1; }

@@ -38,6 +38,9 @@ impl<F: Copy> Hidden<F> {
     }
 }
 
+/// What is called at a fork.
+pub(crate) type Handler = Option<unsafe extern "C" fn()>;
+
 macro_rules! hidden {
     ($($function:ident: fn($($argument:ty),*);)*) => {
         $(
@@ -70,6 +73,7 @@ hidden! {
     sem_post: fn(*mut sem_t);
     sem_getvalue: fn(*mut sem_t, *mut c_int);
     pthread_cancel: fn(pthread_t);
+    __register_atfork: fn(Handler, Handler, Handler, *mut c_void);
 }
 
 // What may unwind, which the declarations of the crate `libc` do not say.

@@ -40,8 +40,8 @@ impl Listed {
     }
 }
 
-/// The list, and its lock: one that does not allocate, and that a child can have from its parent. Whoever has it is not interrupted:
-/// a handler may fork, which locks it too.
+/// The list, and its lock, one that does not allocate. Whoever has it is not interrupted: a handler may fork, and the child would begin a
+/// list anew that its one thread is about to change.
 struct Threads {
     lock: UnsafeCell<libc::pthread_mutex_t>,
     /// Of whoever has the lock.
@@ -59,15 +59,15 @@ static THREADS: Threads = Threads {
     first: Cell::new(ptr::null()),
 };
 
-pub(crate) fn lock() {
+fn lock() {
     let blocked = SignalsBlocked::begin();
     // SAFETY: a mutex that has been initialised, and is never destroyed.
     unsafe { libc::pthread_mutex_lock(THREADS.lock.get()) };
     THREADS.blocked.set(Some(blocked));
 }
 
-/// The caller has locked it, or its parent has, in which it was the thread that did.
-pub(crate) fn unlock() {
+/// The caller has locked it.
+fn unlock() {
     let blocked = THREADS.blocked.take();
     // SAFETY: as above.
     unsafe { libc::pthread_mutex_unlock(THREADS.lock.get()) };
@@ -85,8 +85,14 @@ pub(crate) fn prepare() {
     }
 }
 
-/// A child begins: of the threads on the list it has at most the calling one.
+/// A child begins: of the threads on the list it has at most the calling one, and another may have had the lock. (The caller had not:
+/// nobody forks who has it.)
 pub(crate) fn begin_process() {
+    // SAFETY: there is no other thread; what they have left in the lock is nobody's.
+    unsafe {
+        THREADS.lock.get().write(libc::PTHREAD_MUTEX_INITIALIZER);
+        THREADS.blocked.as_ptr().write(None);
+    }
     let this = Thread::current();
     // SAFETY: the thread's own.
     let listed = unsafe { &(*this).listed };
