@@ -32,7 +32,8 @@ pub(crate) const NARROW: bool = Word::BITS < 64;
 
 /// The most permits that can be put in, and the most tickets that can wait. A quarter of what the comparison could bear:
 ///
-/// - all the waiting tickets may be given back just when that many permits are there, which makes half of it;
+/// - all the waiting tickets may be given back just when that many permits are there, which makes half of it (those that have been granted
+///   to futures, and are given back unpolled, come on top: SECURITY.md);
 /// - single posts to a wide counter are not checked. The other half is room for 2^62 of them on top.
 pub(crate) const MAX_DISTANCE: Word = Distance::MAX as Word / 4;
 
