@@ -61,18 +61,15 @@ use super::{
     markers::Span,
     word::{Word, before, key_of},
 };
-use crate::sync::{
-    atomic::Ordering,
-    unchecked_atomic::{AtomicBool, AtomicU32},
-};
+use crate::sync::{atomic::Ordering, unchecked_atomic::AtomicU32};
 use crate::sys::{
     fork::generation,
     only_thread::{is_only_thread_of_child, may_be_only_thread_of_child},
 };
 use crate::wait_table::{Home, table_of};
 
-/// Whether the only thread of a child is in a take that waits.
-static WAITS: AtomicBool = AtomicBool::new(false);
+/// The child whose only thread is in a take that waits, or 0. One that has more threads by now may be left here.
+static WAITS: AtomicU32 = AtomicU32::new(0);
 
 /// The last child in which a task has drawn a ticket, or somebody one for nobody, while it had one thread. The first process, 0, is nobody's child.
 static UNATTENDED: AtomicU32 = AtomicU32::new(0);
@@ -85,14 +82,19 @@ pub(super) struct Waiting {
 
 impl Waiting {
     fn begin() -> Self {
-        Self { within_another: WAITS.swap(true, Ordering::Relaxed) }
+        Self { within_another: WAITS.swap(generation(), Ordering::Relaxed) == generation() }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        WAITS.store(self.within_another, Ordering::Relaxed);
+        WAITS.store(if self.within_another { generation() } else { 0 }, Ordering::Relaxed);
     }
+}
+
+/// Whether a handler has interrupted a take.
+fn waits() -> bool {
+    WAITS.load(Ordering::Relaxed) == generation()
 }
 
 /// F1, for a take that is about to wait with `tickets`. What it returns is to be kept until they are granted, or settled.
@@ -122,7 +124,7 @@ pub(super) fn settle_before_unattended_draw<H: Home, const ALL: Word>(counts: &C
     UNATTENDED.store(generation(), Ordering::Relaxed);
     // Ordering: relaxed; there is no other thread.
     let (first, behind) = (counts.granted(), counts.ticket.load(Ordering::Relaxed));
-    if before(first, behind) && !WAITS.load(Ordering::Relaxed) {
+    if before(first, behind) && !waits() {
         Abandoned::<H, ALL>::of(counts).settle(Span { first, last: behind.wrapping_sub(1) });
     }
 }
@@ -154,11 +156,7 @@ fn give_parents_back<H: Home>(counts: &Counts, first: impl Fn() -> Word) {
     loop {
         // Ordering: relaxed, here and above; if it matters there is no other thread.
         let (first, behind) = (first(), counts.ticket.load(Ordering::Relaxed));
-        if !before(first, behind)
-            || !is_only_thread_of_child()
-            || has_unattended_tickets()
-            || WAITS.load(Ordering::Relaxed)
-        {
+        if !before(first, behind) || !is_only_thread_of_child() || has_unattended_tickets() || waits() {
             return;
         }
         let last = behind.wrapping_sub(1);
