@@ -1,5 +1,5 @@
 /* A library whose lock is consistent in the child of a fork, as malloc's is: taken before, given back after it in both. Its handlers are
-   registered, and its semaphore made, before the constructors of a library that is preloaded. */
+   registered before its semaphore is made, and both before the constructors of a library that is preloaded. */
 #include <pthread.h>
 #include <semaphore.h>
 
@@ -13,8 +13,8 @@ static void before_fork(void) {
 static void after_fork(void) { sem_post(&lock); }
 
 __attribute__((constructor)) static void at_load(void) {
-    sem_init(&lock, 0, 1);
     pthread_atfork(before_fork, after_fork, after_fork);
+    sem_init(&lock, 0, 1);
 }
 
 void use_library(void) {
