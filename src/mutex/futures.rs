@@ -25,8 +25,8 @@ use std::sync::Arc;
 ///
 /// A [`Mutex`](super::Mutex) is kept for nobody who waits in a task: the task may be overtaken any number of times.
 ///
-/// A poll that has just locked may have to call the wakers of others who wait in the same place of the table, the lock held: no waker of
-/// an executor waits for a lock that tasks wait for.
+/// A poll that has just locked may have to call the wakers of others who wait in the same place of the table, the lock held. So a
+/// waker must not wait for that lock, nor for one under which another thread waits for it; those of executors do not.
 ///
 /// A guard that is held across an `.await` keeps all others out until the task goes on. If there is no `.await` while the lock is
 /// held, the plain [`lock`](lock_api::Mutex::lock) is the better one, in tasks too. Not so, on the same executor, of a lock that other

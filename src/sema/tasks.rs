@@ -47,6 +47,9 @@ impl<H: Home> Semaphore<H> {
     /// and a permit that it had been given already goes to the next. To poll it no more and keep it is another matter: a permit
     /// that it is given stays with it, as with any lock that serves in order, and those behind it wait.
     ///
+    /// A poll that has just got its permit may have to call the wakers of others who wait in the same place of the table: a waker must not
+    /// wait for a permit.
+    ///
     /// A deadline is the executor's business: its timeout drops the future. What else should end the wait is
     /// raced against it in the same way; a [`Cancel`](crate::Cancel) is a [`Location`](crate::Location) that a task can
     /// [wait](crate::wait_until_async) on.
