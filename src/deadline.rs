@@ -19,6 +19,7 @@ impl Deadline {
         Self(now().checked_add(timeout))
     }
 
+    #[inline]
     pub(crate) fn has_passed(self) -> bool {
         self.0.is_some_and(deadline_has_passed)
     }

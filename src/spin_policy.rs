@@ -101,7 +101,13 @@ const KEEPING: Pace = Pace { limit: Duration::from_millis(10), ..QUEUED };
 const NEXT_IN_QUEUE: Pace = Pace { first_polls: 32, ..QUEUED };
 
 /// Polls until `ready`, until the deadline, or until it does not pay any more; returns whether it was ready when last polled.
+#[inline]
 pub(crate) fn spin_until(spin: SpinFirst, deadline: Deadline, ready: impl FnMut() -> bool) -> bool {
+    spin != SpinFirst::No && spin_as(spin, deadline, ready)
+}
+
+#[inline(never)]
+fn spin_as(spin: SpinFirst, deadline: Deadline, ready: impl FnMut() -> bool) -> bool {
     match spin {
         SpinFirst::No => false,
         SpinFirst::Briefly => stay_awake(deadline, &BRIEFLY, ready, || false, |_| false),

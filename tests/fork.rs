@@ -11,7 +11,7 @@ mod common;
 use common::{
     Queue, Rally, Tally, assert_at_rest,
     child::{Child, alone},
-    counting_backend, eventually, home, leaked, scaled,
+    counting_backend, eventually, home, leaked, process, scaled,
     task::{Woken, poll, poll_once},
     watchdog,
 };
@@ -340,8 +340,16 @@ fn while_others_publish_and_withdraw() {
 
 /// The child is emptying its parent's table when another of its threads forks: the grandchild must not wait for the
 /// thread that does not exist there.
+///
+/// In a process of its own: the child starts a thread, for which std takes a lock that another test's thread may have had when it was forked.
 #[test]
 fn while_the_table_is_being_emptied() {
+    const IN_ITS_OWN: &str = "LAYBY_TEST_IN_ITS_OWN_PROCESS";
+    if std::env::var_os(IN_ITS_OWN).is_none() {
+        let status = process::running("while_the_table_is_being_emptied", IN_ITS_OWN, "yes").status().unwrap();
+        assert!(status.success(), "{status}");
+        return;
+    }
     let (_watchdog, _alone) = (watchdog(), alone());
     // Large, so that emptying takes long enough to fork in.
     let table = leaked(1 << 20);
@@ -870,4 +878,24 @@ fn with_a_waiter_of_the_parent_on_a_chain_of_listing_3() {
         // To its very end: other tests fork.
         waiter.join().unwrap();
     });
+}
+
+/// What is dropped was alone on its chain. The child has a copy of that, and no chains at all once it has waited itself; and the ticket is one that
+/// the child has given back.
+#[test]
+fn a_lone_task_of_the_parent_is_dropped_by_the_child() {
+    let (_watchdog, _alone) = (watchdog(), alone());
+    let semaphores = [Semaphore::new(0), Semaphore::new(0)];
+    let [mut before_it_waits, mut after] = semaphores.each_ref().map(|semaphore| Box::pin(semaphore.take_async()));
+    for inherited in [&mut before_it_waits, &mut after] {
+        assert!(poll_once(inherited.as_mut()).is_pending());
+    }
+    Child::that(|| {
+        semaphores[0].post();
+        before_it_waits.set(semaphores[0].take_async());
+        assert_eq!(semaphores[0].available(), 1);
+        assert!(!global().wait_until_timeout(Key::address(&semaphores), Duration::from_millis(1), || false));
+        after.set(semaphores[1].take_async());
+    })
+    .succeeds();
 }

@@ -6,10 +6,13 @@
 //! should is shown by the twin without any order, on a machine that is known to show the forbidden outcome.
 
 #![cfg(not(layby_model))]
+#![allow(unsafe_code, reason = "a block of assembly that stands for a fence")]
 
 mod common;
 
-use common::{eventually, scaled, watchdog};
+#[cfg(target_arch = "x86_64")]
+use common::watchdog;
+use common::{eventually, scaled};
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering::*, fence};
 use std::thread;
@@ -70,6 +73,16 @@ fn publish_fence_check(mine: &AtomicU32, other: &AtomicU32) -> u32 {
     other.load(Relaxed)
 }
 
+/// The same on x86, where the push is a fence.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+fn publish_check(mine: &AtomicU32, other: &AtomicU32) -> u32 {
+    let seen = mine.load(Relaxed);
+    assert!(mine.compare_exchange(seen, seen + 1, Release, Relaxed).is_ok(), "nobody else writes there");
+    // SAFETY: there is nothing in it.
+    unsafe { std::arch::asm!("", options(nostack, preserves_flags)) };
+    other.load(Relaxed)
+}
+
 fn seqcst_update_then_load(mine: &AtomicU32, other: &AtomicU32) -> u32 {
     mine.fetch_add(1, SeqCst);
     other.load(SeqCst)
@@ -86,6 +99,14 @@ fn store_then_load(mine: &AtomicU32, other: &AtomicU32) -> u32 {
 fn fences_on_both_sides() {
     assert_eq!(both_old(store_fence_load, store_fence_load), 0);
     assert_eq!(both_old(publish_fence_check, store_fence_load), 0);
+}
+
+/// The same, with the push for fence A.
+#[test]
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+fn a_locked_instruction_is_a_fence() {
+    assert_eq!(both_old(publish_check, store_fence_load), 0);
+    assert_eq!(both_old(publish_check, seqcst_update_then_load), 0);
 }
 
 /// `wake_after_a_seqcst_update`, `wait_against_…`: fence A, and a SeqCst change instead of fence B.

@@ -40,7 +40,7 @@
 //! # The fence pair
 //!
 //! The whole crate rests on one store-buffering argument (see [`crate::wait_table`]). Its two halves are the
-//! functions [`fence_after_publish`] and [`fence_before_peek`]; each names the other.
+//! functions [`fence_after_publish`], or its shorter form [`fence_after_push`], and [`fence_before_peek`]; each names the other.
 
 #![allow(unsafe_code)]
 
@@ -88,7 +88,7 @@ pub(crate) mod parker {
 
 /// Atomics that are not events of a model, and whose accesses the simulator does not count: `core`'s in every world.
 pub(crate) mod unchecked_atomic {
-    pub(crate) use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicUsize};
+    pub(crate) use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize};
 }
 
 /// Whether a model checker runs this. Its world must be small, and the same in every execution.
@@ -122,6 +122,30 @@ use atomic::{Ordering, fence};
 #[inline]
 pub(crate) fn fence_after_publish() {
     fence(Ordering::SeqCst);
+}
+
+/// Fence A, for a waiter whose last write to shared memory was a read-modify-write that succeeded, `Release` or stronger: the
+/// compare-and-swap by which it has published its element, or made it wait on.
+///
+/// On x86 that was a locked instruction: the store buffer is empty after it, and nothing that comes later is loaded before it. That is
+/// all that fence A does, and a second locked instruction would only cost as much again. The compiler must keep to that order,
+/// too. `Release` keeps it from moving earlier writes behind the operation. The block below, which for all that it knows reads and writes
+/// any memory, keeps it from moving later loads before the block, and the operation behind it; so it must be neither `nomem` nor `readonly` nor
+/// `pure`. So here, and nowhere else, an empty block does what `fence(SeqCst)` does.
+///
+/// Not for `WaitPoint::prepare`, whose change is relaxed, and is left out when the count
+/// is full; nor for a group, which may have no member.
+#[inline(always)]
+pub(crate) fn fence_after_push() {
+    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), not(any(layby_model, layby_coherence, miri))))]
+    // SAFETY: there is nothing in it, and what it stands for, a fence, the processor has just made.
+    unsafe {
+        core::arch::asm!("", options(nostack, preserves_flags));
+    }
+    #[cfg(not(all(any(target_arch = "x86", target_arch = "x86_64"), not(any(layby_model, layby_coherence, miri)))))]
+    {
+        fence_after_publish();
+    }
 }
 
 /// Fence B: a notifier calls it after changing the condition and before peeking at the slot. Matches fence A,

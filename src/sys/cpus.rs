@@ -87,6 +87,7 @@ impl Cpus {
         Self { asked_in: AtomicU32::new(0), count: AtomicUsize::new(1), allowed: Set::new() }
     }
 
+    #[inline]
     fn this_process() -> u32 {
         Birth::now().number().wrapping_add(1)
     }

@@ -105,7 +105,7 @@ impl Bank {
 #[repr(C, align(32))]
 pub(super) struct State {
     generation: Generation,
-    /// Two for each marker, and one if tasks have waited.
+    /// Two for each cell with markers, and one if tasks have waited.
     alerts: AtomicUsize,
     tasks: TaskBanks,
 }
@@ -126,9 +126,9 @@ impl State {
 
     /// Makes the table fit for publishing: a child's first use empties it of its parent's elements, alerts and banks.
     #[inline]
-    pub(super) fn enter(&self, slots: &[Slot]) {
+    pub(super) fn enter(&self, bank: &Bank) {
         self.generation.enter(|| {
-            slots.iter().for_each(Slot::forget_all);
+            bank.slots().iter().for_each(Slot::forget_all);
             self.alerts.store(0, Ordering::Relaxed);
             self.tasks.forget_all();
         });
@@ -156,7 +156,7 @@ impl State {
         self.seen_alerts() & TASKS != 0
     }
 
-    /// The number of markers in this table's ticket queues.
+    /// The number of cells with markers of this table's ticket queues.
     #[inline(always)]
     pub(super) fn markers(&self) -> usize {
         self.seen_alerts() / MARKER

@@ -98,6 +98,9 @@ world_static! {
     }
 }
 
+/// Whether there has ever been one. Until then nobody looks for its own, which is on another cache line for each key.
+static ARE_CALLED: unchecked_atomic::AtomicBool = unchecked_atomic::AtomicBool::new(false);
+
 impl Crowd {
     const_outside_models! {
         /// One that is for nobody.
@@ -111,6 +114,7 @@ impl Crowd {
         }
     }
 
+    #[inline]
     fn place_of(label: Label) -> (&'static Self, u32) {
         let hash = label.key.hash();
         // By the upper bits: the lower ones choose the slot.
@@ -118,6 +122,7 @@ impl Crowd {
     }
 
     /// The crowd that a waiter with this label would join, if there is one.
+    #[inline]
     pub(super) fn for_waiter<B: Backend>(label: Label) -> Option<&'static Self> {
         if label.selectable || B::WAKE_ALL.is_none() {
             return None;
@@ -126,7 +131,11 @@ impl Crowd {
     }
 
     /// The crowd of a label's key, if there is one.
+    #[inline]
     fn named_after(label: Label) -> Option<&'static Self> {
+        if !ARE_CALLED.load(Ordering::Relaxed) {
+            return None;
+        }
         let (crowd, name) = Self::place_of(label);
         (crowd.of.load(Ordering::Relaxed) == name).then_some(crowd)
     }
@@ -151,6 +160,14 @@ impl Crowd {
         elements.filter(|&element| element != 0).for_each(prefetch);
     }
 
+    /// Names the crowd of a label's key after it: who waits with such a label from now on sleeps there.
+    #[cold]
+    fn call_for(label: Label) {
+        let (crowd, name) = Self::place_of(label);
+        crowd.of.store(name, Ordering::Relaxed);
+        ARE_CALLED.store(true, Ordering::Relaxed);
+    }
+
     /// The crowd in which a waiter with this label sleeps.
     pub(super) fn of(label: Label) -> &'static Self {
         Self::place_of(label).0
@@ -168,6 +185,7 @@ impl Crowd {
     }
 
     /// By a notifier that has opened the gates of `members` sleepers (Q2).
+    #[inline(never)]
     pub(super) fn wake<B: Backend>(&self, members: u32) {
         self.members.store(members, Ordering::Relaxed);
         if members < FEW {
@@ -184,18 +202,20 @@ impl Crowd {
 /// How many of one key a notifier has woken one by one.
 #[derive(Default)]
 pub(super) struct Alike {
-    name: u32,
+    name: usize,
     count: u32,
 }
 
 impl Alike {
     /// One more, which could have slept in a crowd. If there are many, the next to come do.
+    #[inline]
     pub(super) fn add<B: Backend>(&mut self, label: Label) {
-        let (crowd, name) = Crowd::place_of(label);
+        // Not the hash: most often there is no other, and who takes two keys for one makes a crowd too many.
+        let name = label.key.location().wrapping_add(label.key.ticket_or_0() as usize);
         self.count = if self.name == name { self.count + 1 } else { 1 };
         self.name = name;
         if self.count == MANY && B::WAKE_ALL.is_some() {
-            crowd.of.store(name, Ordering::Relaxed);
+            Crowd::call_for(label);
         }
     }
 }

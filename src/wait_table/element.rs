@@ -96,6 +96,12 @@ impl Element {
         Self { group, ..Self::new(Some(label)) }
     }
 
+    /// The same element, not yet published, with what it says about its owner.
+    #[inline(always)]
+    pub(super) fn traced(self, trace: Trace) -> Self {
+        Self { trace, ..self }
+    }
+
     /// Makes the element ready to be published again.
     ///
     /// # Safety
@@ -118,6 +124,7 @@ impl Element {
     ///
     /// Only the owner calls it, and only once the element is published, with this label. (It must not look: whoever has the
     /// element in hand may be renaming it.)
+    #[inline(always)]
     pub(super) fn wait<B: Backend>(&self, label: Option<Label>, deadline: Deadline, spin: SpinFirst) -> bool {
         let crowd = label.and_then(Crowd::for_waiter::<B>);
         let spin = crowd.map_or(spin, |crowd| crowd.spin_first(spin));
@@ -162,6 +169,7 @@ unsafe impl Linked for Element {
         &self.succ
     }
 
+    #[inline]
     unsafe fn label(&self) -> Option<Label> {
         // SAFETY: by the caller's promise the owner does not write it now.
         self.label.with(|label| unsafe { *label })
@@ -173,6 +181,7 @@ unsafe impl Linked for Element {
 
     /// Opening the gate is the last access: the owner may return, and the memory of the element and of its group may be
     /// another's, before the next line.
+    #[inline(always)]
     unsafe fn notify<B: Backend>(element: *const Self, due: &mut Sleepers<B>) {
         // SAFETY: an element in somebody's hands is alive (by invariant I2), and its group's gate with it, until its own gate
         // is open.
@@ -197,6 +206,7 @@ unsafe impl Linked for Element {
         }
     }
 
+    #[inline]
     fn is_notified(&self) -> bool {
         self.gate.is_notified()
     }

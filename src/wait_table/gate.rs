@@ -51,6 +51,7 @@ impl Gate {
     }
 
     /// Whether a notifier has opened it.
+    #[inline]
     pub(super) fn is_notified(&self) -> bool {
         // Ordering: acquire; matches the swap in `open`. What the notifier did before is visible, and its last access
         // to the element lies in the past.
@@ -67,6 +68,7 @@ impl Gate {
     /// says, and calls `before_sleep`, which may know a crowd to sleep in. Only for the owner.
     ///
     /// A wake by address may be late, and meant for whoever had this memory before: only the word says what has happened.
+    #[inline(always)]
     pub(super) fn wait<B: Backend>(
         &self,
         deadline: Deadline,
@@ -100,6 +102,7 @@ impl Gate {
     }
 
     /// Sleeps until the crowd is woken, or the deadline has passed; may return early.
+    #[cold]
     fn wait_in<B: Backend>(&self, crowd: &Crowd, deadline: Deadline) {
         let wakes = crowd.wakes();
         // Now, and not before (Q1).
@@ -114,6 +117,7 @@ impl Gate {
     ///
     /// # Safety
     /// The gate is there until it is open.
+    #[inline]
     pub(super) unsafe fn open(gate: *const Self, order: Ordering) -> Opened {
         // SAFETY: by the caller's promise.
         let word = unsafe { &raw const (*gate).0 };
@@ -130,16 +134,19 @@ pub(super) struct Opened {
 }
 
 impl Opened {
+    #[inline]
     pub(super) fn was_open(&self) -> bool {
         self.before == NOTIFIED
     }
 
     /// Whether its owner sleeps in a crowd.
+    #[inline]
     pub(super) fn was_in_crowd(&self) -> bool {
         self.before == IN_CROWD
     }
 
     /// Who sleeps on it, to be woken by `wake`.
+    #[inline]
     pub(super) fn sleeper(&self, wake: fn(*const AtomicU32)) -> Option<Sleeper> {
         (self.before == SLEEPING).then(|| Sleeper::on(self.word, wake))
     }
@@ -155,10 +162,12 @@ pub(super) struct Sleeper {
 
 impl Sleeper {
     /// The one that sleeps on this word, to be woken by `wake`.
+    #[inline]
     pub(super) fn on(word: *const AtomicU32, wake: fn(*const AtomicU32)) -> Self {
         Self { word, wake }
     }
 
+    #[inline]
     pub(super) fn wake(&self) {
         (self.wake)(self.word);
     }

@@ -50,8 +50,12 @@ impl Kind {
         }
     }
 
+    /// By one bit: of the two that have a ticket it is set.
+    #[inline]
     fn has_ticket(self) -> bool {
-        matches!(self, Self::Ticket | Self::CratesTicket)
+        const { assert!(Self::Ticket as u8 & Self::CratesTicket as u8 & 1 == 1) };
+        const { assert!((Self::Address as u8 | Self::CratesAddress as u8) & 1 == 0) };
+        self as u8 & 1 == 1
     }
 
     fn as_made_by_user(self) -> Self {
@@ -132,6 +136,7 @@ impl Key {
     }
 
     /// The address.
+    #[inline]
     #[must_use]
     pub fn location(self) -> usize {
         self.address
@@ -181,15 +186,14 @@ impl Key {
         twa_hash(mix_address(self.address), self.ticket as u32)
     }
 
-    /// Where a bank of tasks has it: tickets that follow each other are neighbours there, and so are locations. As with the hash, as
-    /// many low bits are taken as are needed.
+    /// Where a bank of tasks has it: tickets that follow each other are neighbours there, and so are the words of an array. As with the
+    /// hash, as many low bits are taken as are needed.
     #[inline]
     pub(super) fn row(self) -> Row {
         if self.kind.has_ticket() {
-            return Row::of_ticket(self.hash());
+            return Row(spread(self.address).wrapping_add(self.ticket as u32));
         }
-        let (page, offset) = (self.address / PAGE, self.address % PAGE);
-        Row(if IN_A_MODEL { 0 } else { mix_address(page).wrapping_add((offset / GRAIN) as u32) })
+        Row(if IN_A_MODEL { 0 } else { row_of_address(self.address) })
     }
 
     /// The hash of the key of the ticket that is `distance` behind this one's, at the same location, made of this one's.
@@ -199,32 +203,37 @@ impl Key {
     }
 }
 
-/// Locations less than this apart are neighbours, as a rule. Arbitrary.
-const PAGE: usize = 4096;
+/// Half of each bank of a table with 4,096 slots for threads: so far apart are the two halves of a word of eight bytes. In a table of
+/// another size they may share a slot.
+const HALVES: u32 = 1 << 11 | 1 << 15 | 1 << 19 | 1 << 23;
 
-/// The smallest thing that somebody may wait on beside another of its kind; a byte is seldom one of many.
-const GRAIN: usize = 4;
+/// The words of eight bytes one by one, so that those of an array are each alone, and eight of them on a line of slots; but
+///
+/// - in another order in each page, for those who wait on their stacks, or in objects of one page each, may all do so in one place of it;
+/// - and in another order of pages after two megabytes, for stacks begin a power of two apart. (Where that is 16 megabytes or more, a bank
+///   of 4,096 slots keeps the 512 places of the first rule, and no more.)
+///
+/// Only bits of the same page, or of pages further on, are changed by that: no two words become one.
+#[inline]
+fn row_of_address(address: usize) -> u32 {
+    let within_pages = spread(address >> 12) >> 23;
+    let among_pages = (address >> 21 << 9) as u32;
+    let half = (address as u32 & 4).wrapping_mul(HALVES / 4);
+    (address >> 3) as u32 ^ within_pages ^ among_pages ^ half
+}
 
 /// A place in every bank of tasks: see [`Key::row`].
 #[derive(Clone, Copy)]
 pub(super) struct Row(pub(super) u32);
 
-impl Row {
-    /// Of a ticket's key with this hash: as if the tickets of a location marched one by one.
-    #[inline]
-    pub(super) const fn of_ticket(hash: u32) -> Self {
-        /// Undoes what a ticket is multiplied by: each step of Newton's doubles the number of bits that are right.
-        const INVERSE: u32 = {
-            let stride = twa_hash(0, 1);
-            let (mut inverse, mut bits) = (stride, 3);
-            while bits < u32::BITS {
-                inverse = inverse.wrapping_mul(2_u32.wrapping_sub(stride.wrapping_mul(inverse)));
-                bits *= 2;
-            }
-            inverse
-        };
-        Self(hash.wrapping_mul(INVERSE))
-    }
+/// A number for an address, such that addresses at equal distances have numbers that are evenly far apart: the product with the golden
+/// ratio, folded, for the bits in its middle are not even. A task finds its slot with a third of the instructions that Mix32A takes. Of a million tasks each
+/// waits for memory when it looks for its slot, and the processor goes ahead to the next meanwhile, by so many instructions as it has room for.
+#[inline]
+fn spread(address: usize) -> u32 {
+    const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
+    let product = (address as u64).wrapping_mul(GOLDEN_RATIO);
+    if IN_A_MODEL { 0 } else { (product >> 32 ^ product >> 44) as u32 }
 }
 
 /// A few bits of a key with this hash that its slot does not tell: not 0, and below `limit`, a power of two.
@@ -300,15 +309,70 @@ mod tests {
         }
     }
 
+    fn row_of(address: usize) -> u32 {
+        Key::address_at(core::ptr::without_provenance::<u32>(address)).row().0
+    }
+
+    fn count_rows(addresses: impl Iterator<Item = usize>, slots: u32) -> usize {
+        addresses.map(|address| row_of(address) % slots).collect::<std::collections::HashSet<_>>().len()
+    }
+
+    #[cfg_attr(layby_model, ignore = "a model has no addresses")]
     #[test]
-    fn words_of_a_page_are_neighbours_and_pages_are_not() {
-        let row_of = |address: usize| Key::address_at(core::ptr::without_provenance::<u32>(address)).row().0;
-        for page in [usize::MAX / 3 / PAGE * PAGE, PAGE] {
-            assert!((0..PAGE / GRAIN).all(|nth| row_of(page + nth * GRAIN) == row_of(page).wrapping_add(nth as u32)));
+    fn eight_words_are_on_one_line() {
+        for start in [usize::MAX / 3 / 64 * 64, 4096] {
+            let lines: std::collections::HashSet<_> = (0..8).map(|nth| row_of(start + nth * 8) / 8).collect();
+            assert_eq!(lines.len(), 1);
         }
-        // One offset of two hundred pages, as of semaphores on threads' stacks.
-        let rows: std::collections::HashSet<_> = (0..200).map(|page| row_of(page * PAGE + 64) % 4096).collect();
-        assert!(rows.len() > 180, "{}", rows.len());
+    }
+
+    #[cfg_attr(any(layby_model, miri), ignore = "a model has no addresses, and this is arithmetic, thousands of times")]
+    #[test]
+    fn words_and_halves_of_an_array_are_alone() {
+        for start in [usize::MAX / 3 / 4096 * 4096, 0x5555_0ff8] {
+            // If the array begins within a page, its last page and its first share a stretch of the bank.
+            let alone = count_rows((0..65_536).map(|nth| start + nth * 8), 65_536);
+            assert!(alone == 65_536 || start % 4096 != 0 && alone > 65_000, "{alone} of 65,536 words");
+            let alone = count_rows((0..65_536).map(|nth| start + nth * 4), 65_536);
+            assert!(alone > 55_000, "{alone} of 65,536 halves");
+        }
+    }
+
+    #[cfg_attr(layby_model, ignore = "a model has no addresses")]
+    #[test]
+    fn one_place_of_many_pages_has_many_rows() {
+        // As of semaphores on threads' stacks.
+        for distance in [4096, 1 << 16, 1 << 20, 1 << 21, 1 << 23] {
+            let rows = count_rows((0..200).map(|nth| 0x1234_0040 + nth * distance), 4096);
+            assert!(rows > 160, "{rows} at a distance of {distance}");
+        }
+    }
+
+    #[cfg_attr(layby_model, ignore = "a model has no addresses")]
+    #[test]
+    fn tickets_of_different_locations_are_apart() {
+        for distance in [16, 64, 4096, 1 << 21, 1 << 23] {
+            let row_of =
+                |nth: usize| Key::ticket_at(core::ptr::without_provenance::<u8>(0x5555_0000 + nth * distance), 0);
+            let rows: std::collections::HashSet<_> = (0..200).map(|nth| row_of(nth).row().0 % 4096).collect();
+            assert!(rows.len() > 175, "{} at a distance of {distance}", rows.len());
+        }
+    }
+
+    /// With as many queues as slots nearly two thirds of the slots are in use, as by chance: a bank that fills unevenly grows late.
+    #[cfg_attr(any(layby_model, miri), ignore = "a model has no addresses, and this is arithmetic, thousands of times")]
+    #[test]
+    fn tickets_of_an_array_of_queues_fill_a_bank_evenly() {
+        for slots in [1 << 12, 1 << 16] {
+            for distance in [16, 24, 32, 40, 48, 56, 64, 80, 112, 128, 200, 256, 384, 2048, 4096, 65_536] {
+                // On 32 bits the last of these come round to the first addresses.
+                let address_of = |nth: usize| 0x1234_5670_usize.wrapping_add(nth.wrapping_mul(distance));
+                let key = |nth| Key::ticket_at(core::ptr::without_provenance::<u8>(address_of(nth)), 0);
+                let rows: std::collections::HashSet<_> =
+                    (0..slots).map(|nth| key(nth).row().0 as usize % slots).collect();
+                assert!(rows.len() * 2 > slots, "{} of {slots} at a distance of {distance}", rows.len());
+            }
+        }
     }
 
     #[test]

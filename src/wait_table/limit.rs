@@ -120,7 +120,13 @@ impl<'a> Limit<'a> {
     /// The first of its cancellations that there are.
     #[inline]
     pub(super) fn cancels(&self) -> impl Iterator<Item = &'a Cancel> {
-        self.cancels.into_iter().map_while(|cancel| cancel)
+        self.cancels.iter().map_while(|cancel| *cancel)
+    }
+
+    /// Whether there are any: most often there are none, and then nobody need go through them.
+    #[inline]
+    pub(super) fn has_cancels(&self) -> bool {
+        self.cancels[0].is_some()
     }
 
     #[inline]
@@ -130,7 +136,7 @@ impl<'a> Limit<'a> {
 
     #[inline]
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancels().any(Cancel::is_cancelled)
+        self.has_cancels() && self.cancels().any(Cancel::is_cancelled)
     }
 
     #[inline]

@@ -80,6 +80,7 @@ pub(super) unsafe trait Linked: Sized {
 }
 
 /// Does what `notes` notes as due, when nothing is in hand any more.
+#[inline]
 pub(super) fn settling<D: Default, R>(notes: impl FnOnce(&mut D) -> R) -> R {
     notes(&mut D::default())
 }
@@ -89,8 +90,10 @@ pub(super) fn settling<D: Default, R>(notes: impl FnOnce(&mut D) -> R) -> R {
 /// First the gates, then the system calls: an element in hand keeps its owner from leaving when its deadline has passed,
 /// and a thread that wakes another may lose its CPU to it.
 pub(super) struct Sleepers<B: Backend> {
+    /// Most often there is no other.
+    first: Option<Sleeper>,
     /// Written up to `count`.
-    sleepers: [MaybeUninit<Sleeper>; SLEEPERS_AT_ONCE],
+    others: [MaybeUninit<Sleeper>; SLEEPERS_AT_ONCE - 1],
     count: usize,
     alike: Alike,
     /// Of the crowd that was met last, how many.
@@ -106,6 +109,7 @@ impl<B: Backend> Default for Sleepers<B> {
         // Field by field: of a value that is written as a whole the compiler clears what is not initialized.
         // SAFETY: the place is ours, and what is not written may be anything, or has no size.
         unsafe {
+            (&raw mut (*place).first).write(None);
             (&raw mut (*place).count).write(0);
             (&raw mut (*place).alike).write(Alike::default());
             (&raw mut (*place).in_crowd).write(None);
@@ -115,20 +119,34 @@ impl<B: Backend> Default for Sleepers<B> {
 }
 
 impl<B: Backend> Sleepers<B> {
+    #[inline]
     pub(super) fn add(&mut self, sleeper: Sleeper) {
-        if self.count == SLEEPERS_AT_ONCE {
-            self.wake();
+        if self.first.is_none() {
+            self.first = Some(sleeper);
+        } else {
+            self.add_another(sleeper);
         }
-        self.sleepers[self.count].write(sleeper);
-        self.count += 1;
+    }
+
+    #[inline(never)]
+    fn add_another(&mut self, sleeper: Sleeper) {
+        if self.count == self.others.len() {
+            self.wake();
+            self.first = Some(sleeper);
+        } else {
+            self.others[self.count].write(sleeper);
+            self.count += 1;
+        }
     }
 
     /// One more of those added waits for what the label says: if there are many, the next to come sleep in a crowd.
+    #[inline]
     pub(super) fn note_alike(&mut self, label: Label) {
         self.alike.add::<B>(label);
     }
 
     /// One that sleeps in a crowd.
+    #[cold]
     pub(super) fn add_one_in(&mut self, crowd: &'static Crowd) {
         match &mut self.in_crowd {
             Some((same, members)) if core::ptr::eq(*same, crowd) => *members += 1,
@@ -140,8 +158,19 @@ impl<B: Backend> Sleepers<B> {
         }
     }
 
+    #[inline]
     fn wake(&mut self) {
-        for sleeper in &self.sleepers[..self.count] {
+        if let Some(first) = self.first.take() {
+            first.wake();
+            if self.count != 0 {
+                self.wake_others();
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn wake_others(&mut self) {
+        for sleeper in &self.others[..self.count] {
             // SAFETY: it is one of the first `count`.
             unsafe { sleeper.assume_init() }.wake();
         }
@@ -150,6 +179,7 @@ impl<B: Backend> Sleepers<B> {
 }
 
 impl<B: Backend> Drop for Sleepers<B> {
+    #[inline]
     fn drop(&mut self) {
         self.wake();
         if let Some((crowd, members)) = self.in_crowd {

@@ -38,7 +38,7 @@ use super::{
 use crate::counters::{self, Event};
 use crate::deadline::Deadline;
 use crate::spin_policy::SpinFirst;
-use crate::sync::{const_outside_models, fence_after_publish, in_destructor, world_thread_local};
+use crate::sync::{const_outside_models, fence_after_push, in_destructor, world_thread_local};
 use crate::sys::{Backend, Native, fork::Birth, process_exit};
 use core::{cell::Cell, fmt, marker::PhantomData, ptr};
 use std::time::{Duration, Instant};
@@ -141,7 +141,7 @@ impl Local {
         // SAFETY: the element is on no chain. It is in a thread-local that is in place, whose destructor withdraws it
         // before its memory goes.
         unsafe { slot.push(&self.element) };
-        fence_after_publish();
+        fence_after_push();
     }
 
     /// Waits on the published element.

@@ -112,9 +112,9 @@
 //! 2. `WaitTable::enter` makes the table fit for publishing, which matters after a fork (`bank.rs`, `sys/fork.rs`), and
 //!    finds the slot by the key's hash (`key.rs`).
 //! 3. `with_published` (`publication.rs`) makes an element on this stack frame (`element.rs`), with a label that says what
-//!    it waits for and a trace that says who waits (`trace.rs`); `Slot::push` (`pop_stack.rs`) puts it on top of the slot's
+//!    it waits for and a trace that says who waits (`trace.rs`); `Slot::push_hashed` (`pop_stack.rs`) puts it on top of the slot's
 //!    chain: published.
-//! 4. Fence A: `fence_after_publish` (`sync/mod.rs`).
+//! 4. Fence A: `fence_after_push` (`sync/mod.rs`).
 //! 5. The condition once more: still false.
 //! 6. `Element::wait` (`element.rs`) polls its own gate for a while (`spin_policy.rs`), then sets it to `SLEEPING`.
 //! 7. `Backend::wait` (`sys/futex.rs` on Linux): asleep.
@@ -168,7 +168,7 @@
 //! | ticket, grant | a place in a ticket queue; the number of tickets that may go |
 //! | near, far, staged | soon to be granted, or not; woken ahead of its grant to stay awake until then |
 //! | abandon, settle | to leave a queue with a ticket that is not granted; to see that such a ticket holds up nobody |
-//! | marker, span | where an abandoned ticket is noted; the tickets that one marker covers |
+//! | marker, run | what is left for an abandoned ticket; tickets one behind the other that all have one |
 //! | alert | a reason for every post of a table's queues to take its slow path: there are markers |
 //! | generation, birth | how many forks lie between the first process and this one; the generation a thing was made in |
 //! | world | what atomics, threads and clocks are: std's, a model checker's, or the simulator's |

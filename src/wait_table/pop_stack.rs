@@ -190,6 +190,12 @@ impl<E: Linked> Head<E> {
     fn has(self, flag: usize) -> bool {
         self.0.addr() & flag != 0
     }
+
+    /// Whether this is the youngest element, and no picker is at work: all bits but those of the fingerprint are the element's.
+    #[inline]
+    fn is_unpicked_with_top(self, element: *const E) -> bool {
+        (self.0.addr() ^ element.addr()) & (!Self::LOW_BITS | FLAGS) == 0
+    }
 }
 
 /// One slot of a table: the head of a chain of waiting elements.
@@ -234,17 +240,22 @@ impl<E: Linked> Slot<E> {
         // SAFETY: by the caller's promise we are the only one that can reach the element.
         let label = unsafe { element.label() };
         // SAFETY: by the caller's promise.
-        unsafe { self.push_labelled(element, label) };
+        unsafe { self.push_with(element, Fingerprint::of_label::<E>(label)) };
     }
 
-    /// The same, of an element that has this label.
+    /// The same, of an element whose key has this hash.
     ///
     /// # Safety
     /// As above.
     #[inline]
-    pub(super) unsafe fn push_labelled(&self, element: &E, label: Option<Label>) {
+    pub(super) unsafe fn push_hashed(&self, element: &E, hash: u32) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.push_with(element, Fingerprint::of::<E>(hash)) };
+    }
+
+    #[inline]
+    unsafe fn push_with(&self, element: &E, fingerprint: Fingerprint) {
         debug_assert_eq!(ptr::from_ref(element).addr() % E::ALIGNMENT, 0, "an element leaves no room for the flags");
-        let fingerprint = Fingerprint::of_label::<E>(label);
         // Ordering: relaxed; what we read is not followed, only linked.
         let mut seen = Head(self.head.load(Ordering::Relaxed));
         loop {
@@ -284,10 +295,8 @@ impl<E: Linked> Slot<E> {
     pub(super) fn take_alone(&self, element: &E) -> bool {
         // Ordering: acquire; matches the release in `put_back`: the link.
         let seen = Head(self.head.load(Ordering::Acquire));
-        let is_alone = ptr::eq(seen.top(), element)
-            && !seen.has(PICKED)
-            // Ordering: relaxed; as above.
-            && element.succ().load(Ordering::Relaxed).is_null();
+        // Ordering: relaxed; as above.
+        let is_alone = seen.is_unpicked_with_top(element) && element.succ().load(Ordering::Relaxed).is_null();
         // Ordering: acquire; matches the release in `put_back`: others have let go of the element.
         is_alone && self.head.compare_exchange(seen.0, ptr::null_mut(), Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
@@ -437,6 +446,16 @@ impl<E: Linked> Picked<'_, E> {
         self.chain.iter().map(of).reduce(Fingerprint::joined).unwrap_or(Fingerprint::MIXED)
     }
 
+    /// Notifies the elements in hand, and those that came meanwhile.
+    #[cold]
+    fn flush<B: Backend>(mut self, due: &mut E::Due<B>) {
+        // Ordering: acquire; matches the release in `push`. Release, as in `put_back`: of those that were called we hold some still,
+        // but their owners see that the slot has no picker any more.
+        let newcomers = Chain { top: Head(self.slot.head.swap(ptr::null_mut(), Ordering::AcqRel)).top() };
+        newcomers.notify_all::<B>(due);
+        self.chain.take().notify_all::<B>(due);
+    }
+
     /// Puts the elements in hand back under those that came meanwhile, or notifies them all if a notifier came. What is
     /// `due` to those is left to the caller.
     #[inline]
@@ -445,12 +464,7 @@ impl<E: Linked> Picked<'_, E> {
         loop {
             let seen = Head(head.load(Ordering::Relaxed));
             if seen.has(FLUSH) {
-                // Ordering: acquire; matches the release in `push`. Release, as below: of those that were called we hold some still,
-                // but their owners see that the slot has no picker any more.
-                let newcomers = Chain { top: Head(head.swap(ptr::null_mut(), Ordering::AcqRel)).top() };
-                newcomers.notify_all::<B>(due);
-                self.chain.take().notify_all::<B>(due);
-                return;
+                return self.flush::<B>(due);
             }
             let (left, order) = if seen.top().is_null() {
                 // Ordering: release; our changes of the links are visible to the thread that takes the chain next, and what we did with
@@ -506,8 +520,9 @@ pub(super) struct Chosen<E: Linked> {
 
 impl<E: Linked> Chosen<E> {
     /// Notifies those that have not been called; returns how many there are in all.
+    #[inline]
     pub(super) fn notify_all<B: Backend>(self, due: &mut E::Due<B>) -> usize {
-        self.called + self.taken.notify_all::<B>(due)
+        self.called + self.taken.notify_each::<B>(due)
     }
 }
 
@@ -537,7 +552,13 @@ impl<E: Linked> Chain<E> {
 
     /// Notifies every element; returns how many there were. What is `due` to their owners besides is left to the caller, for
     /// when it has nothing in hand.
-    pub(super) fn notify_all<B: Backend>(mut self, due: &mut E::Due<B>) -> usize {
+    #[inline(never)]
+    pub(super) fn notify_all<B: Backend>(self, due: &mut E::Due<B>) -> usize {
+        self.notify_each::<B>(due)
+    }
+
+    #[inline(always)]
+    fn notify_each<B: Backend>(mut self, due: &mut E::Due<B>) -> usize {
         let mut count = 0;
         while let Some(element) = self.pop() {
             count += 1;
@@ -554,6 +575,7 @@ impl<E: Linked> Chain<E> {
     }
 
     /// Takes the youngest element off; its link has been read when this returns.
+    #[inline]
     fn pop(&mut self) -> Option<*const E> {
         let element = self.top;
         if element.is_null() {

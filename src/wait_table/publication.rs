@@ -44,12 +44,12 @@ use super::{
     limit::Limit,
     linked::{Label, Linked, settling},
     pop_stack::{self, PICK_ATTEMPTS, Pick},
-    trace::Stamp,
+    trace::{Stamp, Trace},
     wake::wake_chain,
 };
 use crate::counters::{self, Event};
 use crate::spin_policy::SpinFirst;
-use crate::sync::{fence_after_publish, hint, in_destructor};
+use crate::sync::{fence_after_push, hint, in_destructor};
 use crate::sys::{Backend, fork::Birth};
 use core::cell::Cell;
 
@@ -66,9 +66,25 @@ pub(super) fn with_published<B: Backend, R>(
     limit: &Limit<'_>,
     during: impl FnOnce(&Published<'_, B>) -> R,
 ) -> (R, Option<Key>) {
-    if limit.cancels().next().is_none() {
-        return with_element(table, label, None, since, during);
+    if limit.has_cancels() {
+        // In parts, so that the label need not be in memory for this.
+        with_published_in_a_group(table, label.key.packed(), label.selectable, since, limit, during)
+    } else {
+        with_element(table, label, None, since, during)
     }
+}
+
+/// The same, if the wait can be cancelled.
+#[inline(never)]
+fn with_published_in_a_group<B: Backend, R>(
+    table: &WaitTable<B>,
+    (address, ticket, rest): (usize, u64, u8),
+    selectable: bool,
+    since: Stamp,
+    limit: &Limit<'_>,
+    during: impl FnOnce(&Published<'_, B>) -> R,
+) -> (R, Option<Key>) {
+    let label = Label { key: Key::unpacked(address, ticket, rest), selectable };
     let group = GroupGate::new::<B>();
     let place = |nth| Place::of(limit.nth_cancel(nth).expect("one of those that were counted"));
     with_members::<{ Limit::MOST_CANCELS }, _>(&group, limit.cancels().count(), place, since, |_| {
@@ -77,6 +93,7 @@ pub(super) fn with_published<B: Backend, R>(
 }
 
 /// Publishes an element, which may be one of a group, as above.
+#[inline(always)]
 fn with_element<B: Backend, R>(
     table: &WaitTable<B>,
     label: Label,
@@ -84,22 +101,36 @@ fn with_element<B: Backend, R>(
     since: Stamp,
     during: impl FnOnce(&Published<'_, B>) -> R,
 ) -> (R, Option<Key>) {
-    let slot = table.enter(label.key);
+    let hash = label.key.hash();
+    let slot = table.enter_hashed(hash);
     let element = match group {
         None => Element::new(Some(label)),
         // SAFETY: it is borrowed for longer than this frame is there, and the element with it.
         Some(group) => unsafe { Element::member_of(group, label) },
     };
-    element.trace.begin(since, true);
-    let published =
-        Published::<B> { table, slot, label, element: &element, group, born: Birth::now(), waited: Cell::new(false) };
-    // SAFETY: the element is new. It lives on this frame, which is not left, by return or by unwinding, before
-    // `Published` is dropped and has withdrawn it. It is a local of a function that is not `async` and was not
-    // moved since, so it has an address of its own.
-    unsafe { slot.push(&element) };
-    fence_after_publish();
-    let result = during(&published);
-    drop(published);
+    let element = element.traced(Trace::begun(since, true));
+    let result = {
+        let published = Published::<B> {
+            table,
+            slot,
+            label,
+            element: &element,
+            group,
+            born: Birth::now(),
+            waited: Cell::new(false),
+        };
+        // SAFETY: the element is new. It lives on this frame, which is not left, by return or by unwinding, before
+        // `Published` is dropped and has withdrawn it. It is a local of a function that is not `async` and was not
+        // moved since, so it has an address of its own.
+        unsafe { slot.push_hashed(&element, hash) };
+        fence_after_push();
+        during(&published)
+        // Dropped in its place: to move it would be to copy it.
+    };
+    if !label.selectable {
+        // Nobody renames it.
+        return (result, element.is_notified().then_some(label.key));
+    }
     // SAFETY: it is ours again.
     let key = unsafe { element.label() }.map_or(label.key, |label| label.key);
     (result, (element.is_notified() || key != label.key).then_some(key))
@@ -118,6 +149,7 @@ pub(super) struct Published<'a, B: Backend> {
 
 impl<B: Backend> Published<'_, B> {
     /// Waits until notified or until the limit is reached. In the child of a fork it returns at once.
+    #[inline(always)]
     pub(super) fn wait(&self, limit: &Limit<'_>, spin: SpinFirst) {
         if !self.born.is_of_this_process() {
             return;
@@ -128,7 +160,8 @@ impl<B: Backend> Published<'_, B> {
             Some(_) if limit.is_cancelled() => {}
             Some(group) => {
                 counters::count(Event::Wait);
-                group.wait::<B>(limit.deadline(), spin, || self.element.trace.stamp());
+                let trace = &self.element.trace;
+                group.wait::<B>(limit.deadline(), spin, || trace.stamp());
             }
             None => {
                 counters::count(Event::Wait);
@@ -138,6 +171,7 @@ impl<B: Backend> Published<'_, B> {
     }
 
     /// When the wait first slept.
+    #[inline]
     pub(super) fn since(&self) -> Stamp {
         self.element.trace.since()
     }
@@ -151,19 +185,35 @@ impl<B: Backend> Published<'_, B> {
 }
 
 impl<B: Backend> Drop for Published<'_, B> {
+    #[inline(always)]
     fn drop(&mut self) {
         in_destructor(|| {
             withdraw_thread::<B>(self.slot, self.element, self.born);
             if self.must_pass_wake_on() {
-                // No fence B: an element that was passed over was put back before our gate was set, so we find it.
-                settling(|due| self.table.wake_one_noting(self.label.key, due));
+                pass_wake_on(self.table, self.label.key);
             }
         });
     }
 }
 
+/// By one that was chosen though it did not wait.
+#[cold]
+fn pass_wake_on<B: Backend>(table: &WaitTable<B>, key: Key) {
+    // No fence B: an element that was passed over was put back before our gate was set, so we find it.
+    settling(|due| table.wake_one_noting(key, due));
+}
+
 /// [`withdraw`], of a thread's element.
+#[inline]
 pub(super) fn withdraw_thread<B: Backend>(slot: &Slot, element: &Element, born: Birth) {
+    // Most often it is off its chain because it has been notified.
+    if !element.is_notified() {
+        withdraw_published_thread::<B>(slot, element, born);
+    }
+}
+
+#[inline(never)]
+fn withdraw_published_thread<B: Backend>(slot: &Slot, element: &Element, born: Birth) {
     settling(|due| withdraw::<B, _>(slot, element, born, due));
 }
 

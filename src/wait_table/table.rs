@@ -47,7 +47,9 @@ use std::time::{Duration, Instant};
 /// let table = layby::WaitTable::with_slots(64);
 /// table.location_wait(layby::Key::address(&0));
 /// ```
+#[repr(C, align(64))]
 pub struct WaitTable<B: Backend = Native> {
+    /// On the cache line of the beginning of `state`: who waits or wakes looks at both.
     bank: Bank,
     state: State,
     backend: Invariant<B>,
@@ -115,14 +117,20 @@ impl<B: Backend> WaitTable<B> {
     /// The slot to publish on.
     #[inline]
     pub(super) fn enter(&self, key: Key) -> &Slot {
+        self.enter_hashed(key.hash())
+    }
+
+    /// The same, of the key with this hash, for who has worked that out already.
+    #[inline]
+    pub(super) fn enter_hashed(&self, hash: u32) -> &Slot {
         self.make_current();
-        self.slot_of(key)
+        self.slot(hash)
     }
 
     /// Makes the table fit for publishing, which matters after a fork.
     #[inline]
     pub(super) fn make_current(&self) {
-        self.state.enter(self.bank.slots());
+        self.state.enter(&self.bank);
     }
 
     /// The slot of threads that wait for a key.
@@ -131,11 +139,11 @@ impl<B: Backend> WaitTable<B> {
         self.slot(key.hash())
     }
 
-    /// The slot for a task to publish on, and the number of its bank.
+    /// The slot for a task to publish on, for a key in this row, and the number of its bank.
     #[inline(always)]
-    pub(super) fn enter_for_task(&self, key: Key, element: &TaskElement) -> (usize, &TaskSlot) {
-        self.state.enter(self.bank.slots());
-        self.state.tasks_to_come().place_for(key.row(), || element.chance())
+    pub(super) fn enter_for_task(&self, row: Row, element: &TaskElement) -> (usize, &TaskSlot) {
+        self.state.enter(&self.bank);
+        self.state.tasks_to_come().place_for(row, || element.chance())
     }
 
     /// The slot where a task has published.
@@ -256,6 +264,7 @@ impl<B: Backend> WaitTable<B> {
     }
 
     /// The loop of every form that waits for a condition on one location. `spin` says what the caller does before it sleeps.
+    #[inline]
     pub(crate) fn wait_until_at(
         &self,
         key: Key,
@@ -502,7 +511,7 @@ impl<B: Backend> WaitTable<B> {
     /// Sends every post of this table's ticket queues to its slow path, until the alert is lowered.
     pub(crate) fn raise_alert(&self) {
         // Enter first: otherwise the child's first wait would clear this alert with its parent's.
-        self.state.enter(self.bank.slots());
+        self.state.enter(&self.bank);
         self.state.raise_alert();
     }
 
@@ -545,19 +554,14 @@ impl<B: Backend> WaitTable<B> {
     /// change of the condition, before it.
     #[inline]
     pub(crate) fn wake_tasks(&self, key: Key, due: &mut Wakes<B>) -> usize {
-        self.wake_tasks_in(key.row(), key.hash(), || key, due)
+        self.wake_tasks_hashed(key.hash(), || key, due)
     }
 
-    /// The same, of the key of a ticket with this hash, as above.
+    /// The same, of the key with this hash, as above.
     #[inline(always)]
     pub(crate) fn wake_tasks_hashed(&self, hash: u32, key: impl Fn() -> Key, due: &mut Wakes<B>) -> usize {
-        self.wake_tasks_in(Row::of_ticket(hash), hash, key, due)
-    }
-
-    #[inline(always)]
-    fn wake_tasks_in(&self, row: Row, hash: u32, key: impl Fn() -> Key, due: &mut Wakes<B>) -> usize {
         let mut count = 0;
-        for slot in self.state.task_slots_of(row).filter(|slot| slot.may_hold(hash)) {
+        for slot in self.state.task_slots_of(key().row()).filter(|slot| slot.may_hold(hash)) {
             count += wake_tasks_at(slot, key(), due);
         }
         count
@@ -653,6 +657,7 @@ fn wake_tasks_at<B: Backend>(slot: &TaskSlot, key: Key, due: &mut Wakes<B>) -> u
 
 /// Waits until `condition` holds or `limit` is reached. In each round `publish_and_wait` publishes the caller, asks the
 /// condition once more, and waits if it does not hold; it returns whether it did, and whether the caller was notified.
+#[inline]
 pub(super) fn wait_in_rounds<C: FnMut() -> bool>(
     limit: &Limit<'_>,
     mut condition: C,

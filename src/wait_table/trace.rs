@@ -62,6 +62,17 @@ impl Trace {
         }
     }
 
+    /// Of an element that is about to be published for the first time, as in [`begin`](Self::begin).
+    #[inline]
+    pub(super) fn begun(since: Stamp, attended: bool) -> Self {
+        Self {
+            thread: AtomicUsize::new(thread_id::current()),
+            since: AtomicUsize::new(since.0),
+            attended: AtomicBool::new(attended),
+            ..Self::unwritten()
+        }
+    }
+
     /// By the owner, before it publishes: `since` if the wait has slept before, `attended` if it stays.
     #[inline]
     pub(super) fn begin(&self, since: Stamp, attended: bool) {

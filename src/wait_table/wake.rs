@@ -9,8 +9,8 @@
 //!
 //! What is due to those who are notified, such as the system calls that end their sleep, is noted for the caller.
 //!
-//! None of them waits for anybody. The first two have to choose: if a picker is at work for too long, they have it flush
-//! the chain instead, which is the third. That wakes too many and loses nobody.
+//! None of them waits for anybody. The first three have to choose: if a picker is at work for too long, they have it flush
+//! the chain instead, which is the fourth. That wakes too many and loses nobody.
 
 #[cfg(feature = "mutex")]
 use super::element::Element;

@@ -187,6 +187,21 @@ fn a_wake_of_one_is_passed_on_from_a_thread_to_a_task() {
     woken.reaches(1);
 }
 
+/// And from a task that was alone in its slot to a thread that came after the wake-up.
+#[test]
+fn a_wake_of_one_is_passed_on_from_a_task_to_a_thread() {
+    let _watchdog = common::watchdog();
+    let x = AtomicU32::new(0);
+    let woken = Woken::new();
+    let mut future = Box::pin(layby::atomic::wait_async(&x, 0));
+    assert!(poll(future.as_mut(), &woken).is_pending());
+    assert_eq!((location_wake_one(&x), woken.count()), (1, 1));
+    layby::wait_if(&x, || {
+        drop(future);
+        true
+    });
+}
+
 #[test]
 fn a_condition_that_panics_leaves_a_future_that_can_be_polled_and_dropped() {
     let _watchdog = common::watchdog();

@@ -29,7 +29,7 @@
 //!
 //! # In a row
 //!
-//! Consecutive tickets have consecutive slots, eight of them on a cache line, and so have the words of a page of memory; those of threads
+//! Consecutive tickets have consecutive slots, eight of them on a cache line, and so eight words of an array are on one; those of threads
 //! are apart. Threads that wait are few, and each looks at its slot while others change theirs. Tasks may be a million, whose slots are in
 //! no cache: those who come and go in order, or in the order in which what they wait on was made, then wait for memory once for several
 //! of them.
@@ -72,29 +72,32 @@ const ONE_OF: u32 = if IN_A_MODEL { 1 } else { 16 };
 /// The banks of a table, the oldest and smallest first.
 pub(in super::super) struct TaskBanks {
     banks: [AtomicPtr<TaskSlot>; BANKS],
-    /// How many slots the first one has, or will have.
-    smallest: usize,
+    /// Of each one that there is or will be, what is left of a row's number: one less than it has slots.
+    masks: [usize; BANKS],
 }
 
 impl TaskBanks {
+    /// How many there are at most.
+    pub(super) const MOST: usize = BANKS;
+
     #[cfg(not(layby_model))]
     pub(in super::super) const fn new(smallest: usize) -> Self {
-        Self { banks: [const { AtomicPtr::new(ptr::null_mut()) }; BANKS], smallest }
+        Self { banks: [const { AtomicPtr::new(ptr::null_mut()) }; BANKS], masks: masks_from(smallest) }
     }
 
     #[cfg(layby_model)]
     pub(in super::super) fn new(smallest: usize) -> Self {
-        Self { banks: core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())), smallest }
+        Self { banks: core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())), masks: masks_from(smallest) }
     }
 
     #[inline]
     fn len_of(&self, bank: usize) -> usize {
-        self.smallest << (GROWTH * bank)
+        self.masks[bank] + 1
     }
 
     #[inline]
     fn may_have(&self, bank: usize) -> bool {
-        bank == 0 || (bank < BANKS && self.smallest > 1 && self.len_of(bank) <= MOST_SLOTS)
+        bank == 0 || (bank < BANKS && self.len_of(0) > 1 && self.len_of(bank) <= MOST_SLOTS)
     }
 
     #[inline]
@@ -125,7 +128,10 @@ impl TaskBanks {
     /// The slot of a key in this row, in a bank that is there (K3).
     #[inline]
     pub(in super::super) fn slot_in(&self, bank: usize, row: Row) -> Option<&TaskSlot> {
-        self.bank(bank).map(|slots| slot_of(slots, row))
+        // Ordering: relaxed; who has published there has seen the bank.
+        let slots = self.banks[bank].load(Ordering::Relaxed);
+        // SAFETY: as in `bank`, and the mask is less than their number.
+        (!slots.is_null()).then(|| unsafe { &*slots.add(row.0 as usize & self.masks[bank]) })
     }
 
     /// Where to publish an element of a key in this row; makes a bank if it must. `chance` is a number that differs
@@ -184,6 +190,18 @@ impl Drop for TaskBanks {
             }
         }
     }
+}
+
+/// Of banks the first of which has so many slots, a power of two.
+const fn masks_from(smallest: usize) -> [usize; BANKS] {
+    let (mut masks, mut bank) = ([0; BANKS], 0);
+    while bank < BANKS {
+        let bits = GROWTH * bank;
+        // One that could not be numbered is too large to be made.
+        masks[bank] = if bits < smallest.leading_zeros() as usize { (smallest << bits) - 1 } else { usize::MAX - 1 };
+        bank += 1;
+    }
+    masks
 }
 
 #[inline]

@@ -76,7 +76,7 @@
 
 use super::super::linked::{Label, Linked};
 use super::super::{Key, gate::Sleeper, trace::Millis};
-use super::wakers::Wakes;
+use super::{banks::TaskBanks, wakers::Wakes};
 use crate::counters::{self, Event};
 use crate::deadline::Deadline;
 use crate::spin_policy::{self, SpinFirst};
@@ -84,7 +84,7 @@ use crate::sync::{
     IN_A_MODEL,
     atomic::{AtomicPtr, AtomicU32, Ordering},
     cell::UnsafeCell,
-    unchecked_atomic::{self, AtomicU8, AtomicU16},
+    unchecked_atomic,
 };
 use crate::sys::{Backend, fork::Birth};
 use core::{marker::PhantomPinned, panic::Location, ptr, task::Waker};
@@ -127,41 +127,125 @@ pub(in super::super) enum Doing {
     Called(Millis),
 }
 
-/// Where the owner is with it.
+/// Where the owner is with it. Numbered so that the two questions of a future that is dropped take an instruction each: does it wait,
+/// and is it published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Stage {
-    /// It has never been published.
-    New,
-    /// On no chain.
-    Idle,
     /// Published, and not known to be notified.
-    Published,
+    Published = 0,
+    /// On no chain, though it waits.
+    Idle = 1,
+    /// It has never been published.
+    New = 2,
     /// On no chain, and the wait is over.
-    Finished,
+    Finished = 3,
 }
 
 impl Stage {
-    const ALL: [Self; 4] = [Self::New, Self::Idle, Self::Published, Self::Finished];
+    const ALL: [Self; 4] = [Self::Published, Self::Idle, Self::New, Self::Finished];
+
+    /// The bit of those that do not wait.
+    const NOT_WAITING: u32 = Self::New as u32 & Self::Finished as u32;
 }
 
-/// The bits of a tag: what [`Key::packed`] gives, whether a wake of one may choose the element, and the bank.
-const SELECTABLE: u8 = 1 << Key::PACKED_BITS;
-const BANK: u8 = SELECTABLE << 1;
+/// What there is to know of an element besides its gate and its key, in one word, which only its owner writes: at a million tasks it
+/// counts how often it is read.
+///
+/// | bits | |
+/// |---|---|
+/// | 0, 1 | what [`Key::packed`] gives |
+/// | 2 | whether a wake of one may choose the element |
+/// | 3 to 5 | the bank where it was last published |
+/// | 6, 7 | the [`Stage`] |
+/// | 8 to 31 | the process in which it was published, or the lower bits of its number: a future that outlives 2^24 forks, each in the child of the one before, would be taken for its own |
+#[derive(Clone, Copy)]
+pub(super) struct Status(u32);
+
+impl Status {
+    const SELECTABLE: u32 = 1 << Key::PACKED_BITS;
+    const PACKED: u32 = Self::SELECTABLE - 1;
+    const BANK: u32 = Self::SELECTABLE << 1;
+    const STAGE: u32 = 1 << 6;
+    const BORN: u32 = 1 << 8;
+
+    fn new(packed: u8, selectable: bool) -> Self {
+        Self(u32::from(packed) | if selectable { Self::SELECTABLE } else { 0 } | Self::of_stage(Stage::New))
+    }
+
+    const fn of_stage(stage: Stage) -> u32 {
+        stage as u32 * Self::STAGE
+    }
+
+    #[inline]
+    fn of_this_process() -> u32 {
+        Birth::now().number().wrapping_mul(Self::BORN)
+    }
+
+    /// About to be published in a bank.
+    #[inline]
+    fn published(self, packed: u8, bank: usize) -> Self {
+        const { assert!(TaskBanks::MOST * Self::BANK as usize <= Self::STAGE as usize, "a bank has three bits") };
+        let bank = bank as u32 * Self::BANK;
+        let stage = Self::of_stage(Stage::Published);
+        Self(u32::from(packed) | self.0 & Self::SELECTABLE | bank | stage | Self::of_this_process())
+    }
+
+    #[inline]
+    pub(super) fn at(self, stage: Stage) -> Self {
+        Self(self.0 & !(Self::BORN - Self::STAGE) | Self::of_stage(stage))
+    }
+
+    #[inline]
+    pub(super) fn stage(self) -> Stage {
+        Stage::ALL[(self.0 / Self::STAGE) as usize % Stage::ALL.len()]
+    }
+
+    #[inline]
+    pub(super) fn is_at(self, stage: Stage) -> bool {
+        self.0 & (Self::BORN - Self::STAGE) == Self::of_stage(stage)
+    }
+
+    /// Whether it waits: it has been published, and its wait is not over.
+    #[inline]
+    pub(super) fn waits(self) -> bool {
+        self.0 & (Stage::NOT_WAITING * Self::STAGE) == 0
+    }
+
+    /// Whether it was published in this process.
+    #[inline]
+    pub(super) fn is_of_this_process(self) -> bool {
+        (self.0 ^ Self::of_this_process()) < Self::BORN
+    }
+
+    /// Whether the element is on a chain, or has been, and its owner does not know yet what became of it. One that is on a chain of
+    /// the parent process is not ours to touch.
+    #[inline]
+    pub(super) fn is_published(self) -> bool {
+        const { assert!(Stage::Published as u32 == 0) };
+        (self.0 ^ Self::of_this_process()) < Self::STAGE
+    }
+
+    #[inline]
+    fn is_selectable(self) -> bool {
+        self.0 & Self::SELECTABLE != 0
+    }
+
+    #[inline]
+    fn bank(self) -> usize {
+        (self.0 % Self::STAGE / Self::BANK) as usize
+    }
+}
 
 /// One waiting task. Small: a future has it inside, and there may be a million of them. What others than the owner need is in
-/// the first half.
+/// the first half, but for the waker.
 ///
 /// The first byte is the first of what contains it, which is aligned ([`Linked::ALIGNMENT`]).
 #[repr(C)]
 pub(in super::super) struct TaskElement {
     gate: AtomicU32,
-    tag: AtomicU8,
-    /// The owner's: a [`Stage`].
-    stage: AtomicU8,
-    /// The owner's: the process that it was published in, or the lower half of its number. A future that outlives 65,536
-    /// forks, each in the child of the one before, would be taken for its own.
-    born: AtomicU16,
+    /// A [`Status`].
+    status: unchecked_atomic::AtomicU32,
     succ: AtomicPtr<TaskElement>,
     /// The address and the ticket of the key.
     place: UnsafeCell<(usize, u64)>,
@@ -188,9 +272,7 @@ impl TaskElement {
         let (address, ticket, packed) = label.key.packed();
         Self {
             gate: AtomicU32::new(PARKED),
-            tag: AtomicU8::new(packed | if label.selectable { SELECTABLE } else { 0 }),
-            stage: AtomicU8::new(Stage::New as u8),
-            born: AtomicU16::new(0),
+            status: unchecked_atomic::AtomicU32::new(Status::new(packed, label.selectable).0),
             succ: AtomicPtr::new(ptr::null_mut()),
             place: UnsafeCell::new((address, ticket)),
             waker: UnsafeCell::new(None),
@@ -206,21 +288,22 @@ impl TaskElement {
         self.location = location;
     }
 
-    /// For the owner.
+    /// For the owner, and who looks at it.
     #[inline]
-    pub(super) fn is_at(&self, stage: Stage) -> bool {
-        self.stage.load(Ordering::Relaxed) == stage as u8
+    pub(super) fn status(&self) -> Status {
+        Status(self.status.load(Ordering::Relaxed))
     }
 
-    /// For the owner, and who looks at it.
-    pub(super) fn stage(&self) -> Stage {
-        Stage::ALL[usize::from(self.stage.load(Ordering::Relaxed))]
+    /// By the owner.
+    #[inline]
+    pub(super) fn set_status(&self, status: Status) {
+        self.status.store(status.0, Ordering::Relaxed);
     }
 
     /// By the owner.
     #[inline]
     pub(super) fn set_stage(&self, stage: Stage) {
-        self.stage.store(stage as u8, Ordering::Relaxed);
+        self.set_status(self.status().at(stage));
     }
 
     /// Makes the element ready to be published in a bank: parked, with the waker that it has.
@@ -232,10 +315,7 @@ impl TaskElement {
         let (address, ticket, packed) = key.packed();
         // SAFETY: by the caller's promise nobody else can reach the element.
         self.place.with_mut(|place| unsafe { *place = (address, ticket) });
-        let selectable = self.tag.load(Ordering::Relaxed) & SELECTABLE;
-        let bank = u8::try_from(bank).unwrap_or(u8::MAX) * BANK;
-        self.tag.store(packed | selectable | bank, Ordering::Relaxed);
-        self.born.store(Birth::now().number() as u16, Ordering::Relaxed);
+        self.set_status(self.status().published(packed, bank));
         self.number.store(0, Ordering::Relaxed);
         if self.since.load(Ordering::Relaxed) == 0 {
             self.since.store(Millis::now().0, Ordering::Relaxed);
@@ -244,20 +324,13 @@ impl TaskElement {
         self.gate.store(PARKED, Ordering::Relaxed);
     }
 
-    /// Whether it was published in this process.
+    /// What it waits for, and in which bank it was last published, by its status. For the owner, and for who has it in hand.
     #[inline]
-    pub(super) fn is_of_this_process(&self) -> bool {
-        self.born.load(Ordering::Relaxed) == Birth::now().number() as u16
-    }
-
-    /// For the owner: what it waits for, and in which bank it was last published.
-    #[inline]
-    pub(super) fn place(&self) -> (Label, usize) {
-        let tag = self.tag.load(Ordering::Relaxed);
-        // SAFETY: only the owner writes it.
+    pub(super) fn place(&self, status: Status) -> (Label, usize) {
+        // SAFETY: only the owner writes it, and only while nobody else has it.
         let (address, ticket) = self.place.with(|place| unsafe { *place });
-        let key = Key::unpacked(address, ticket, tag & (SELECTABLE - 1));
-        (Label { key, selectable: tag & SELECTABLE != 0 }, usize::from(tag / BANK))
+        let key = Key::unpacked(address, ticket, (status.0 & Status::PACKED) as u8);
+        (Label { key, selectable: status.is_selectable() }, status.bank())
     }
 
     /// By the owner of a published element, at the beginning of a poll or drop: takes its waker back.
@@ -384,7 +457,7 @@ unsafe impl Linked for TaskElement {
 
     #[inline]
     unsafe fn label(&self) -> Option<Label> {
-        Some(self.place().0)
+        Some(self.place(self.status()).0)
     }
 
     /// A waker is moved out before the gate is set, for then the owner may be gone. And it is moved out when the owner

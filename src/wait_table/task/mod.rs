@@ -61,7 +61,7 @@ use super::{
     publication::withdraw,
 };
 use crate::counters::{self, Event};
-use crate::sync::fence_after_publish;
+use crate::sync::fence_after_push;
 use crate::sys::{Backend, fork::Birth, process_exit};
 pub(super) use banks::{TaskBanks, TaskSlot};
 use core::{
@@ -73,7 +73,7 @@ use core::{
     task::{Context, Poll, Waker},
 };
 pub(super) use element::{Doing, TaskElement};
-use element::{Found, Stage};
+use element::{Found, Stage, Status};
 pub use future::{WaitForAsync, WaitIfAsync, WaitUntilAsync, wait_for_async, wait_if_async, wait_until_async};
 pub(crate) use wakers::Wakes;
 
@@ -195,18 +195,12 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
         self
     }
 
-    /// Whether the element is on a chain, or has been, and its owner does not know yet what became of it. One that is on a chain of
-    /// the parent process is not ours to touch.
-    #[inline]
-    fn is_published(&self) -> bool {
-        self.element.is_at(Stage::Published) && self.element.is_of_this_process()
-    }
-
     /// The key under which the element was last published, if it ever was in this process.
     #[inline]
     fn last_key(&self) -> Option<Key> {
-        let is_ours = !self.element.is_at(Stage::New) && self.element.is_of_this_process();
-        is_ours.then(|| self.element.place().0.key)
+        let status = self.element.status();
+        let is_ours = !status.is_at(Stage::New) && status.is_of_this_process();
+        is_ours.then(|| self.element.place(status).0.key)
     }
 
     /// By the owner: publishes the element; returns the key. Fence A is left to the caller.
@@ -215,15 +209,14 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     /// As of [`wait`](Self::wait).
     #[inline]
     unsafe fn publish(&mut self) -> Key {
-        let (given, last) = (self.element.place().0, self.last_key());
+        let (given, last) = (self.element.place(self.element.status()).0, self.last_key());
         let key = self.purpose.key(given.key, last);
-        let label = Label { key, ..given };
-        let (bank, slot) = self.within.table().enter_for_task(key, &self.element);
+        let hash = key.hash();
+        let (bank, slot) = self.within.table().enter_for_task(key.row(), &self.element);
         // SAFETY: by the caller's promise.
         unsafe { self.element.rearm(key, bank) };
-        self.element.set_stage(Stage::Published);
         // SAFETY: by the caller's promise; and the drop withdraws it.
-        unsafe { slot.push_labelled(&self.element, Some(label)) };
+        unsafe { slot.push_hashed(&self.element, hash) };
         key
     }
 
@@ -231,10 +224,11 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     /// checked since it was notified, if it was (O1).
     fn leave(&self, passes_on: bool, due: &mut Wakes<R::Backend>) {
         let element = &self.element;
-        if !self.is_published() {
+        let status = element.status();
+        if !status.is_published() {
             return;
         }
-        let (label, bank) = element.place();
+        let (label, bank) = element.place(status);
         withdraw::<R::Backend, _>(self.slot_of(label.key, bank), element, Birth::now(), due);
         element.set_stage(Stage::Idle);
         if passes_on && label.selectable && element.was_woken() {
@@ -255,11 +249,11 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     /// A poll of one that waits already.
     #[inline(never)]
     fn poll_again(&mut self, waker: &Waker) -> Poll<P::Output> {
-        assert!(!self.element.is_at(Stage::Finished), "polled again though it was ready");
-        let (label, bank) = self.element.place();
-        let last = self.element.is_of_this_process().then_some(label.key);
-        let is_published = last.is_some() && self.element.is_at(Stage::Published);
-        let found = is_published.then(|| self.element.regain());
+        let status = self.element.status();
+        assert!(!status.is_at(Stage::Finished), "polled again though it was ready");
+        let (label, bank) = self.element.place(status);
+        let last = status.is_of_this_process().then_some(label.key);
+        let found = status.is_published().then(|| self.element.regain());
         let moment = match found {
             None => Moment::First,
             Some(Found::Waiting) => Moment::Idle,
@@ -267,13 +261,13 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
         };
         let attempted = self.purpose.attempt(moment, last);
         // A condition may fork: in the child the element is on no chain.
-        let found = found.filter(|_| self.element.is_of_this_process());
+        let found = found.filter(|_| status.is_of_this_process());
         let Some(output) = attempted else {
             return if found == Some(Found::Waiting) { self.park_again(waker) } else { self.wait_again(found, waker) };
         };
-        // What most do that were woken, and nothing foreign is in it: the waker is gone.
+        // What most do that were woken: the waker is gone, too.
         if found == Some(Found::Called) && self.slot_of(label.key, bank).take_alone(&self.element) {
-            self.element.set_stage(Stage::Finished);
+            self.element.set_status(status.at(Stage::Finished));
             return Poll::Ready(output);
         }
         self.finish(moment == Moment::Idle, output)
@@ -293,7 +287,7 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     /// An attempt has failed of one that was woken, or is on no chain.
     #[inline(never)]
     fn wait_again(&mut self, found: Option<Found>, waker: &Waker) -> Poll<P::Output> {
-        let (label, bank) = self.element.place();
+        let (label, bank) = self.element.place(self.element.status());
         match found {
             Some(Found::Called) if self.slot_of(label.key, bank).is_unpicked() => {
                 // SAFETY: we are the owner, and no picker is at work (C3).
@@ -324,7 +318,7 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     /// # Safety
     /// As of [`wait`](Self::wait).
     unsafe fn wait_anew(&mut self, waker: &Waker) -> Poll<P::Output> {
-        if self.is_published() {
+        if self.element.status().is_published() {
             self.element.set_stage(Stage::Idle);
         }
         // SAFETY: by the caller's promise.
@@ -347,14 +341,14 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     /// By the owner of an element that has just been published under `key`, or made to wait on there.
     #[inline(always)]
     fn ratify(&mut self, key: Key, waker: &Waker) -> Poll<P::Output> {
-        fence_after_publish();
+        fence_after_push();
         counters::count(Event::Wait);
         // The ratification: if no notifier has seen the element yet, we see the notifier's change here.
         match self.purpose.attempt(Moment::Published, Some(key)) {
             Some(output) => self.finish(true, output),
             None => {
                 // It has forked, and this is the child: the next poll publishes it here.
-                if !self.element.is_of_this_process() {
+                if !self.element.status().is_of_this_process() {
                     waker.wake_by_ref();
                 }
                 Poll::Pending
@@ -379,24 +373,43 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
     /// The future is dropped though the wait is not over. The element may be on a chain, or in somebody's hands; the `&mut` does not
     /// claim otherwise, for an element is pinned.
     #[inline(never)]
-    fn give_up(&mut self) {
+    fn give_up(&mut self, status: Status) {
         if process_exit::others_were_killed() {
             return;
         }
+        let (label, bank) = self.element.place(status);
+        // What is not selectable has no wake-up to pass on.
+        if status.is_published() && !label.selectable && self.slot_of(label.key, bank).take_alone(&self.element) {
+            return self.abandon(status);
+        }
+        self.give_up_among_others();
+    }
+
+    /// The same, if the element is not alone on its chain, or has been taken off.
+    #[inline(never)]
+    fn give_up_among_others(&mut self) {
         settling(|due| {
             self.leave(true, due);
             // Those for whom this is abandoned may be tasks, whose wakers may wait for who sleeps (D4).
             due.wake_sleepers();
-            if let Some(last) = self.last_key() {
-                self.purpose.abandon(last);
-            }
+            self.abandon(self.element.status());
         });
+    }
+
+    /// By the owner, whose element has been published and is on no chain any more. It asks once more which process this is: a handler may
+    /// have forked since it asked before.
+    #[inline]
+    fn abandon(&mut self, status: Status) {
+        if status.is_of_this_process() {
+            let (label, _) = self.element.place(status);
+            self.purpose.abandon(label.key);
+        }
     }
 
     /// What was got is given back, and the wake-up, if that was all or a part of it, goes to the next.
     fn give_back(&mut self, output: P::Output) {
         self.purpose.give_back(output);
-        let (label, _) = self.element.place();
+        let (label, _) = self.element.place(self.element.status());
         if label.selectable {
             // No fence B: as in `leave`.
             settling(|due| self.within.table().wake_one_noting(label.key, due));
@@ -427,7 +440,7 @@ impl<R: InTable, P: Purpose> Future for Waiting<R, P> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<P::Output> {
         // SAFETY: what must not move is the element, and it is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        if !this.element.is_at(Stage::New) {
+        if !this.element.status().is_at(Stage::New) {
             return this.poll_again(context.waker());
         }
         let Some(output) = this.purpose.attempt(Moment::First, None) else {
@@ -442,15 +455,17 @@ impl<R: InTable, P: Purpose> Future for Waiting<R, P> {
 impl<R: InTable, P: Purpose> Drop for Waiting<R, P> {
     #[inline]
     fn drop(&mut self) {
-        if !self.element.is_at(Stage::New) && !self.element.is_at(Stage::Finished) {
-            self.give_up();
+        let status = self.element.status();
+        if status.waits() {
+            self.give_up(status);
         }
     }
 }
 
 impl<R: InTable, P: Purpose> fmt::Debug for Waiting<R, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (label, _) = self.element.place();
-        f.debug_struct("Waiting").field("key", &label.key).field("stage", &self.element.stage()).finish_non_exhaustive()
+        let status = self.element.status();
+        let (label, _) = self.element.place(status);
+        f.debug_struct("Waiting").field("key", &label.key).field("stage", &status.stage()).finish_non_exhaustive()
     }
 }
