@@ -130,7 +130,7 @@ def waits_and_wakes():
 
 
 def lines():
-    """src/ticket_queue: tickets, grants and markers."""
+    """src/ticket_queue: tickets, grants and marks."""
     t0 = dict(ticket=0, grant=0)
     # T1: TicketQueue::draw, or draw_many, and the check that follows, against TicketQueue::post.
     for name, draw in [('take', 'relaxed_draw'), ('take_of_many', 'relaxed_draw_of_many')]:
@@ -149,75 +149,110 @@ def lines():
            [[update('ticket', add(), o('relaxed_listing_draw')), load('grant', o('relaxed_surplus'))],
             [update('grant', add(), o('relaxed_listing_grant')), load('ticket', o('relaxed_listing_is_drawn'))]],
            lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
-    # M1: a marker against a grant. Abandoned::publish and settle's S5, against a post and TicketQueue::after_grant.
+    # M1: a mark against a grant. Abandoned::mark's S4 and S5, in a cell of its own, against a post and TicketQueue::after_grant.
     m0 = dict(grant=0, ticket=2, alerts=0, cell=0)
-    marker = [update('alerts', add(), o('relaxed_raise')), store('cell', 1, o('relaxed_fill'))]
-    find = [load('alerts', o('relaxed_look_for_alerts'), lambda alerts: alerts), load('cell', o('relaxed_look_at_cell'))]
-    for name in ['grant', 'conservative_grant', 'grant_of_many', 'pass_over']:
+    seen = lambda value: value
+    mark = [update('alerts', add(), o('relaxed_raise')), store('cell', 1, o('relaxed_fill'))]
+    find = [load('alerts', o('relaxed_look_for_alerts'), seen), load('cell', o('relaxed_look_at_cell'))]
+    grants = [('grant', 'relaxed_grant'), ('conservative_grant', 'relaxed_conservative_grant'),
+              ('grant_of_many', 'relaxed_grant_of_many'), ('pass_over', 'relaxed_pass_over')]
+    for name, grant in grants:
         yield (f'marker_against_{name}', m0,
-               [marker + [load('grant', o('relaxed_is_granted'))], [update('grant', add(), o(f'relaxed_{name}'))] + find],
+               [mark + [load('grant', o('relaxed_is_granted'))], [update('grant', add(), o(grant))] + find],
                lambda r: r[0, 2] == 0 and r.get((1, 2), 0) == 0, set())
     yield ('marker_against_hand_over', m0,
-           [marker + [load('grant', o('relaxed_is_granted'))], [store('grant', 1, o('relaxed_hand_over'))] + find],
+           [mark + [load('grant', o('relaxed_is_granted'))], [store('grant', 1, o('relaxed_hand_over'))] + find],
            lambda r: r[0, 2] == 0 and r.get((1, 2), 0) == 0, set())
-    # M2: a marker against the end of the line. settle's S5 and S2.
+    # The same beside a mark of somebody else's (1), in its cell: Cell::try_change, which adds another (2).
+    beside = update('cell', swap(1, 3), o('relaxed_change_of_markers'))
+    for name, grant in grants:
+        yield (f'marker_beside_others_against_{name}', dict(grant=0, cell=1),
+               [[beside, load('grant', o('relaxed_is_granted'))],
+                [update('grant', add(), o(grant)), load('cell', o('relaxed_look_at_cell'))]],
+               lambda r: r[0, 1] == 0 and r[1, 1] & 2 == 0, set())
+    # And under the alert that the other one has raised.
+    yield ('marker_under_anothers_alert_against_grant', m0,
+           [mark, [beside, load('grant', o('relaxed_is_granted'))], [update('grant', add(), o('relaxed_grant'))] + find],
+           lambda r: r[1, 1] == 0 and r.get((2, 2), 0) & 2 == 0, set())
+    # M2: a mark against the end of the line. S7 and S2.
     yield ('marker_against_give_back', m0,
-           [marker + [load('ticket', o('relaxed_is_last'))], [update('ticket', swap(2, 1), o('relaxed_give_back'))] + find],
+           [mark + [load('ticket', o('relaxed_is_last'))], [update('ticket', swap(2, 1), o('relaxed_give_back'))] + find],
            lambda r: r[0, 2] == 2 and r.get((1, 2), 0) == 0, set())
-    # The same through a hint: Bank::try_fill against Bank::hinted.
-    seen = lambda value: value
-    hint = [update('hint', swap(0, 1), o('relaxed_hint')), store('cell', 1, o('relaxed_fill'))]
-    follow = [load('hint', o('relaxed_look_at_hint'), seen), load('cell', o('relaxed_look_at_cell'))]
-    yield ('hint_against_give_back', dict(ticket=2, hint=0, cell=0),
-           [hint + [load('ticket', o('relaxed_is_last'))], [update('ticket', swap(2, 1), o('relaxed_give_back'))] + follow],
-           lambda r: r[0, 2] == 2 and r.get((1, 2), 0) == 0, set())
-    # In another bank than the first: Bank::note_publication against banks.
-    yield ('bank_against_grant', dict(grant=0, here=0, elsewhere=0, cell=0),
-           [[update('here', add(), o('relaxed_here')), update('elsewhere', add(), o('relaxed_elsewhere')),
+    yield ('marker_beside_others_against_give_back', dict(ticket=2, cell=1),
+           [[beside, load('ticket', o('relaxed_is_last'))],
+            [update('ticket', swap(2, 1), o('relaxed_give_back')), load('cell', o('relaxed_look_at_cell'))]],
+           lambda r: r[0, 1] == 2 and r[1, 1] & 2 == 0, set())
+    # The first mark of a level: Markers::mark_in_a_new_cell against levels_above.
+    yield ('level_against_grant', dict(grant=0, top=0, above=0, cell=0),
+           [[update('top', add(), 'Relaxed'), update('above', add(), o('relaxed_above')),
              store('cell', 1, o('relaxed_fill')), load('grant', o('relaxed_is_granted'))],
-            [update('grant', add(), o('relaxed_grant')), load('elsewhere', o('relaxed_look_elsewhere'), seen),
+            [update('grant', add(), o('relaxed_grant')), load('above', o('relaxed_look_above'), seen),
+             load('top', 'Relaxed', seen), load('cell', o('relaxed_look_at_cell'))]],
+           lambda r: r[0, 3] == 0 and r.get((1, 3), 0) == 0, set())
+    # In another bank than the first: claim and Bank::note_publication against banks.
+    yield ('larger_bank_against_grant', dict(grant=0, here=0, larger=0, cell=0),
+           [[update('larger', add(), o('relaxed_larger')), update('here', add(), o('relaxed_here')),
+             store('cell', 1, o('relaxed_fill')), load('grant', o('relaxed_is_granted'))],
+            [update('grant', add(), o('relaxed_grant')), load('larger', o('relaxed_look_at_larger'), seen),
              load('here', o('relaxed_look_here'), seen), load('cell', o('relaxed_look_at_cell'))]],
-           lambda r: r[0, 3] == 0 and r.get((1, 3), 0) == 0, {'relaxed_here', 'relaxed_look_here'})
+           lambda r: r[0, 3] == 0 and r.get((1, 3), 0) == 0, set())
     yield ('first_bank_against_grant', dict(grant=0, here=0, cell=0),
            [[update('here', add(), o('relaxed_here')), store('cell', 1, o('relaxed_fill')),
              load('grant', o('relaxed_is_granted'))],
             [update('grant', add(), o('relaxed_grant')), load('here', o('relaxed_look_here'), seen),
              load('cell', o('relaxed_look_at_cell'))]],
            lambda r: r[0, 2] == 0 and r.get((1, 2), 0) == 0, set())
-    # M3: two markers side by side. S4 and S6 against S4 and S7.
-    yield ('marker_against_marker', dict(cell=0, other=0),
-           [[store('cell', 1, o('relaxed_fill')), load('other', o('relaxed_look_at_cell'))],
-            [store('other', 1, o('relaxed_fill')), load('cell', o('relaxed_look_at_cell'))]],
+    # M3: what was granted (`cell`), and another one behind it (`other`): C2 finds that, or who marks it finds the granted one (S6).
+    yield ('marker_against_walk', dict(grant=0, cell=0, other=0),
+           [[store('cell', 1, o('relaxed_fill')), load('grant', o('relaxed_is_granted'))],
+            [update('grant', add(), o('relaxed_conservative_grant')), load('other', o('relaxed_look_at_cell'))],
+            [store('other', 1, o('relaxed_fill')), load('grant', o('relaxed_is_granted')),
+             load('cell', o('relaxed_look_at_cell'))]],
+           lambda r: r[0, 1] == 0 and r[1, 1] == 0 and not (r[2, 1] and r[2, 2]), set())
+    # Whether to look at all: wake_behind_run against granted_may_be_left, of who marks (S6) and of who waits (W).
+    yield ('marker_against_flag', dict(flag=0, cell=0),
+           [[store('cell', 1, o('relaxed_fill')), load('flag', o('relaxed_look_at_granted_flag'))],
+            [store('flag', 1, o('relaxed_granted_flag')), load('cell', o('relaxed_look_at_cell'))]],
            lambda r: r[0, 1] == 0 and r[1, 1] == 0, set())
+    yield ('waiter_against_flag', dict(flag=0, slot=0),
+           [publish() + [load('flag', o('relaxed_look_at_granted_flag'))], [store('flag', 1, o('relaxed_granted_flag')), look()]],
+           lambda r: r[0, 2] == 0 and r[1, 1] == 0, PUSH_IS_SPARE | {'relaxed_look_at_granted_flag'})
     # C0: what the last post has granted without the one who gave up seeing it, the next one finds.
     yield ('marker_against_next_post', dict(grant=0, cell=0),
            [[store('cell', 1, o('relaxed_fill')), load('grant', o('relaxed_is_granted'))],
             [update('grant', add(), o('relaxed_conservative_grant'))],
             [load('grant', o('relaxed_is_granted'), seen), load('cell', o('relaxed_look_at_cell'))]],
            lambda r: r[0, 1] == 0 and r.get((2, 1)) == 0, {'relaxed_conservative_grant'})
-    # W: who waits behind a marker that a conservative post has found either is found too, or finds grant and marker.
+    # W: who waits behind marks that a conservative post has found either is found too, or finds grant and marks.
     yield ('marker_against_who_waits_behind', dict(grant=0, cell=0, slot=0),
            [[store('cell', 1, o('relaxed_fill'))],
             [update('grant', add(), o('relaxed_conservative_grant')), load('cell', o('relaxed_look_at_cell'), seen), look()],
             publish() + [load('grant', o('relaxed_is_granted')), load('cell', o('relaxed_look_at_cell'))]],
            lambda r: r.get((1, 2)) == 0 and not (r[2, 2] and r[2, 3]),
            PUSH_IS_SPARE | {'relaxed_fill', 'relaxed_is_granted'})
-    # A cell of markers: who finds it full finds its fields. Claim::fill against Cell::peek.
+    # A cell of marks: who finds some finds its fields, also after a change. Claim::fill against Cell::peek.
     yield ('cell_carries_its_fields', dict(cell=0, field=0),
-           [[store('field', 1, 'Relaxed'), store('cell', 1, o('relaxed_fill'))],
-            [load('cell', o('relaxed_look_at_cell'), lambda cell: cell), load('field', 'Relaxed')]],
-           lambda r: r.get((1, 1)) == 0, set())
-    # Who has taken a marker out has read its fields, and not those that were written when the cell was claimed again.
+           [[store('field', 1, o('relaxed_field')), store('cell', 1, o('relaxed_fill'))],
+            [load('cell', o('relaxed_look_at_cell'), seen), load('field', o('relaxed_look_at_field'))]],
+           lambda r: r.get((1, 1)) == 0, {'relaxed_field', 'relaxed_look_at_field'})
+    yield ('changed_cell_carries_its_fields', dict(cell=0, field=0),
+           [[store('field', 1, o('relaxed_field')), store('cell', 1, o('relaxed_fill'))],
+            [update('cell', swap(1, 3), o('relaxed_change_of_markers'))],
+            [load('cell', o('relaxed_look_at_cell'), lambda cell: cell == 3), load('field', o('relaxed_look_at_field'))]],
+           lambda r: r.get((2, 1)) == 0, {'relaxed_field', 'relaxed_look_at_field', 'relaxed_change_of_markers'})
+    # Who has changed a cell has read its fields, and not those that were written when the cell was claimed again (4).
     yield ('cell_is_used_again', dict(cell=1, field=1),
-           [[load('field', 'Relaxed'), update('cell', swap(1, 2), o('relaxed_take_out'))],
-            [update('cell', swap(2, 3), o('relaxed_claim')), store('field', 2, 'Relaxed')]],
-           lambda r: r[0, 0] == 2, set())
-    # The same if somebody has claimed it between them, and given it up.
-    yield ('cell_is_given_up', dict(cell=1, field=1),
-           [[load('field', 'Relaxed'), update('cell', swap(1, 2), o('relaxed_take_out'))],
-            [update('cell', swap(2, 3), o('relaxed_claim')), store('cell', 4, o('relaxed_unclaim'))],
-            [update('cell', swap(4, 5), o('relaxed_claim')), store('field', 2, 'Relaxed')]],
-           lambda r: r[0, 0] == 2, set())
+           [[load('field', o('relaxed_look_at_field')), update('cell', swap(1, 0), o('relaxed_change_of_markers'))],
+            [update('cell', swap(0, 4), 'Relaxed'), store('field', 2, o('relaxed_field'))]],
+           lambda r: r[0, 0] == 2, {'relaxed_change_of_markers'})
+    # Who only looks, and finds the cell as it was after that, has read the fields of these marks: Cell::is_unchanged.
+    for name, field in [('has_its_fields', 'relaxed_look_at_field'), ('is_its_queues', 'relaxed_look_at_queue')]:
+        yield (f'unchanged_cell_{name}', dict(cell=1, field=1),
+               [[load('cell', o('relaxed_look_at_cell')), load('field', o(field)), load('cell', 'Relaxed')],
+                [update('cell', swap(1, 0), o('relaxed_change_of_markers')), update('cell', swap(0, 4), 'Relaxed'),
+                 store('field', 2, o('relaxed_field'))]],
+               lambda r: r[0, 0] == 1 and r[0, 1] == 2 and r[0, 2] == 1,
+               {'relaxed_look_at_cell', 'relaxed_change_of_markers'})
 
 
 def carriers():

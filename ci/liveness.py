@@ -15,7 +15,7 @@ Beside the models are
 Blind to: weak memory; more threads than a scenario has; schedules in which one thread overtakes another by more than LIMIT
 tickets; a compare-and-swap that always loses, for the crate is lock-free and not wait-free. Each model says what it assumes.
 
-Needs: python3 (3.9 or newer), SPIN and a C compiler; ci/liveness.sh installs them. Takes: two minutes on two cores, 2 GB of memory for each.
+Needs: python3 (3.9 or newer), SPIN and a C compiler; ci/liveness.sh installs them. Takes: four minutes on two cores, 2 GB of memory for each.
 """
 import os
 import re
@@ -35,6 +35,7 @@ MODELS = ROOT / 'ci' / 'liveness'
 SCENARIOS = {
     'LOCK': ('ticket_queue.pml', ['patient', 'leaves', 'unmarked', 'no_trace', 'conserved']),
     'POSTS': ('ticket_queue.pml', ['patient', 'leaves', 'no_trace']),
+    'NAMED': ('ticket_queue.pml', ['patient', 'leaves', 'no_trace']),
     'FAR': ('ticket_queue.pml', ['patient']),
     'FLAGS': ('wait_table.pml', ['turns', 'returns', 'nothing_left']),
     'TOKENS': ('wait_table.pml', ['served', 'returns', 'nothing_left']),

@@ -50,7 +50,7 @@ again=(by_park:: by_spinning::)
 binaries=(atomic backends cancel condvar_order eventcount freed mutex once paper pipeline reduced rwlock sema sema_alloc tasks thread_exit
     wait_table)
 # These take half of the time, and hardly differ from seed to seed.
-long=(a_storm_leaves_all_cells_and_hints_empty a_table_grows_for_many_keys a_waker_that_panics_loses_no_lock nothing_is_lost_by_parking)
+long=(a_storm_leaves_all_cells_empty a_table_grows_for_many_keys a_waker_that_panics_loses_no_lock nothing_is_lost_by_parking)
 # What threads do to each other: by every seed. The rest of the suite, which hardly differs from seed to seed, by the first.
 storms=(a_count_that a_crowd_is_cancelled a_fair_mutex a_mutex a_pool_is_shared a_semaphore a_storm a_thread_ends against_
     every_form_works exclude_each_other free_it free_the_count frees_at_once hand_over in_one_graph is_lost lose_and lose_nothing loses_n

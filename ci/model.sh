@@ -124,8 +124,8 @@ run_mutant() { # mutant, test binary, test
     if test "$2" = litmus; then
         python3 ci/litmus.py "$3" "$1" >"$log" 2>&1 || status=$?
     else
-        # What real threads do is left to chance: they may meet a mutant the second time, or the third.
-        attempts=$(test "$1" = none || test "$(world_of "$2")" != real && echo 1 || echo 3)
+        # What real threads do, and which schedules shuttle draws, is left to chance: they may meet a mutant the second time, or the third.
+        attempts=$(test "$1" = none || test "$(world_of "$2")" = loom && echo 1 || echo 3)
         while test $attempts -gt 0 && test $status = 0; do
             LAYBY_MUTANT=$1 LAYBY_TEST_PATIENCE=$watchdog_seconds LAYBY_FUZZ_PROGRAMS=$mutant_programs \
                 timeout "$mutant_seconds" "$binary" --exact "$3" >"$log" 2>&1 || status=$?

@@ -98,7 +98,7 @@ macro_rules! integers {
         }
 
         impl $real {
-            updates!($value: fetch_add fetch_sub fetch_or fetch_and);
+            updates!($value: fetch_add fetch_sub fetch_or fetch_and fetch_max);
 
             /// Like `fetch_update` of the real one: a load, and a compare-and-swap for each attempt.
             #[allow(clippy::missing_errors_doc, reason = "the real one's")]

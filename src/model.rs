@@ -105,7 +105,12 @@ pub fn begin() {
         crate::wait_table::global();
         crate::wait_table::crowds();
         crate::ticket_queue::first_bank();
-        crate::ticket_queue::elsewhere();
+        crate::ticket_queue::spare_bank();
+        crate::ticket_queue::larger_banks();
+        crate::ticket_queue::how_many_larger();
+        crate::ticket_queue::top_level();
+        crate::ticket_queue::above_singles();
+        crate::ticket_queue::granted_were_left();
         crate::paper::wait_array();
         crate::paper::wait_slots();
     }

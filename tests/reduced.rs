@@ -5,6 +5,7 @@
 
 mod common;
 
+use common::a_granted_ticket_was_given_up;
 use common::{eventually, watchdog};
 use layby::{Cancel, Stopped, mutex::FairMutex, rwlock::RwLock, sema::Semaphore};
 use std::{thread, time::Duration};
@@ -33,6 +34,7 @@ enum Place {
 impl Place {
     /// The first whose permits are all taken, and whose next tickets are given up or nobody's.
     fn left_marked(permits: u64) -> Box<Self> {
+        a_granted_ticket_was_given_up();
         let place = Box::new(Self::Semaphore(Semaphore::new(permits)));
         if let Self::Semaphore(semaphore) = &*place {
             semaphore.take_many(permits);

@@ -1,33 +1,37 @@
 //! Tickets that nobody holds any more, and how they leave no trace.
 //!
 //! A thread that gives up holds a ticket somewhere in line. It must not swallow a permit, must not hold up those behind it,
-//! and must leave at once. So the tickets become *abandoned*: always in exactly one place, in some thread's hands or in
-//! a marker. A thread that has them in hand keeps the queue alive: it is inside a take; or it posts, and borrows the queue
+//! and must leave at once. So the tickets become *abandoned*: always in exactly one place, in some thread's hands or under
+//! a [marker](super::markers). A thread that has them in hand keeps the queue alive: it is inside a take; or it posts, and borrows the queue
 //! or has not granted yet. It settles them:
 //!
 //! ```text
 //! settle(first..=last)
 //!   S1  grant > first: a permit has come for them. Grant as many more tickets as these are (P1, P2): the permit goes on
 //!       to the next in line, and so do the permits that are still to come for the others. Done.
-//!   S2  ticket == last + 1: they are the last in line. Compare-and-swap ticket to first: given back. Then take out the
-//!       marker that ends with first - 1, if there is one, and settle that.
-//!   S3  join them with the marker that ends with first - 1, or starts with last + 1, if there is one, and start again.
-//!   S4  publish a marker.
-//!   S5  grant > first or ticket == last + 1 by now: take out the marker that starts with first and settle it. If there
-//!       is none, another thread has it and settles it. Done.
-//!   S6  take out the marker that starts with last + 1, if there is one, and settle it: S3 joins it with ours.
-//!   S7  there is a marker that ends with first - 1: take out the one that starts with first, as in S5.
+//!   S2  ticket == last + 1: they are the last in line. Compare-and-swap ticket to first: given back. Then take out the run of markers
+//!       that ends with first - 1, if there is one, and settle it. If more than its first ticket is granted, only what is not.
+//!   S4  publish markers. Those that do not fit into one cell are settled piece by piece. Who fills a block has all its tickets in hand
+//!       instead: settles them, with one marker for all.
+//!   S5  grant > first by now: take out the run that begins with first, and settle it. If there is none, another thread has it and settles
+//!       it. Done.
+//!   S6  a conservative post may have left markers that are granted: as W, with first for t.
+//!   S7  ticket == last + 1 by now: as S5.
 //! post, which borrows the queue
 //!   P1  grant += n
-//!   P2  wake the holders of these n tickets, and take out every marker that starts with one of them or with the one before:
-//!       in hand, with grant > first; S1
+//!   P2  wake the holders of these n tickets, and take out every marker of one of them or of the one before, and those that follow the last of
+//!       them in its cell: in hand, with grant > first; S1
 //! conservative post, of ticket g
-//!   C0  take out the marker that starts with g - 1, if there is one: S1
+//!   C0  take out the run that begins with g - 1, if there is one: S1
 //!   C1  compare-and-swap grant from g to g + 1, or start again
-//!   C2  wake the holder of g; and if there is a marker that starts with g, the holder of the ticket behind its last
-//! take, in line with its first ticket t, whenever it finds another value of grant
-//!   W   there is a marker that ends with t - 1, and grant > its first: take it out; S1
+//!   C2  wake the holder of g. If there are markers of whatever queue: say that granted ones may be left; and if g has one, wake the
+//!       holder of the first ticket behind g that has none
+//! take, in line with its first ticket t, whenever it finds another value of grant, if granted markers may be left
+//!   W   g = grant - 1 has a marker, g - 1 has none, and all from g to t - 1 have one: take out the run that begins with g; S1
 //! ```
+//!
+//! A *run* is of tickets one behind the other, all of which have markers. It may be in several cells. One is taken out as far as it is in the
+//! first of them: what is behind that is found when it is granted. To see where it ends is to walk over all of them.
 //!
 //! # Foreign code
 //!
@@ -50,14 +54,46 @@
 //!
 //! - **M1.** Publishing a marker and then loading `grant` (S4, S5), against adding to `grant` and then looking for a
 //!   marker (P1, P2; C1, C2; S1 is a post too): store buffering again, and all four are `SeqCst`. Either the abandoner sees
-//!   the grant, or the poster sees the marker. Both may: then the one that takes the marker out settles it.
-//! - **M2.** Publishing a marker and then loading `ticket` (S4, S5), against lowering `ticket` and then looking for a
+//!   the grant, or the poster sees the marker. Both may: then the one that takes the marker out settles it. So each ticket that is granted
+//!   is looked for by who grants it, and each that is marked looks whether it is granted.
+//! - **M2.** Publishing a marker and then loading `ticket` (S4, S7), against lowering `ticket` and then looking for a
 //!   marker (S2): the same.
-//! - **M3.** Publishing a marker and then looking for one behind it (S4, S6), against publishing that one and then looking
-//!   for one before it (S4, S7): the same. So two markers never stay side by side. Both may see the other: both then take
-//!   out the one behind, and one of them gets it.
+//! - **M3.** A conservative post only wakes who waits behind the run, and that one passes it over. Several may be at work on the
+//!   run meanwhile, each on its part:
+//!
+//!   ```text
+//!   5 has a marker; 6 is about to be abandoned, 7 waits
+//!   conservative post: grant = 6; 6 has no marker: wakes its holder
+//!                                       6: a marker; grant > 6? no: leaves
+//!   (the permit is lost, 7 waits forever)
+//!   ```
+//!
+//!   So all of them write first, and then look at what the others write: the post at the markers (C1, C2), who leaves
+//!   one at `grant` and the markers before its own (S4, S6), who waits at the same (published, W). All of it is `SeqCst`: whoever is the last
+//!   to write sees all the rest. What it misses is in some thread's hands, which marks it again, and then is the last.
 //!
 //! `ci/litmus.py` has all three, `marker_against_…`.
+//!
+//! M3 costs a walk each time somebody gives up, and only conservative posts need it. So that they may have left something is said in one word
+//! of the process. It is set before the walk of C2, and read by S6 and W: who reads that it is not set comes before that walk, which sees its marker, or
+//! wakes it. For W that look does not count as one at this value of `grant`:
+//!
+//! ```text
+//! post: grant = 6                         7 waits: grant is 6; nothing may be left: does not look
+//! says so; walks; wakes 7
+//!                                         grant is 6, as before: must look now
+//! ```
+//!
+//! S6 comes before S7. Wrong, the other way round, for a permit that 5's conservative post has left there need never move:
+//!
+//! ```text
+//! 5 has a marker, and is granted; 6 is abandoned            7 comes and gives up, again and again
+//!                                                           draws 7; 6 is in hand: its permit cannot come
+//! S2: ticket is 8: not the last
+//!                                                           gives up: ticket = 7; 6 has no marker
+//! S4: a marker for 6; ticket is 7: the last, takes it out
+//!                                                           draws 7 …
+//! ```
 //!
 //! # Who passes it over
 //!
@@ -75,44 +111,45 @@
 //! touches the queue: freed memory
 //! ```
 //!
-//! So it only wakes, by name, the one who waits behind the marker, and that one passes the permits on (W). It is inside its
+//! So it only wakes, by name, the one who waits behind the run, and that one passes the permits on (W). It is inside its
 //! take: the queue is alive. To be woken for nothing by a late post does no harm.
 //!
-//! - The marker was there before C2 found it, and the waiter either was published before C2 woke it, or comes after that and
-//!   then finds `grant` changed and the marker (pair T2 of the module above; `ci/litmus.py`: `marker_against_who_waits_behind`). If
-//!   it gives up instead, S2, S3 or M3 bring the marker into its hands, and S1 sees the grant. A marker that was not there
-//!   was in somebody's hands, or came later: that thread sees the grant (S1, S5).
 //! - One look for each value of `grant` is enough: what was published before `grant` got that value is seen, and who publishes
-//!   later sees the value (S5).
+//!   later sees the value (S5, S6; `ci/litmus.py`: `marker_against_who_waits_behind`).
+//! - If the waiter gives up instead, S2 or S6 bring the run into its hands, and S1 sees the grant.
 //! - A waiter that is granted by a later post does not look. So no conservative post grants past a granted marker: C0 has
 //!   looked since `grant` got the value that C1 changes (`marker_against_next_post`). A post that does go past one looks for
 //!   it afterwards, which is why P2 begins one ticket earlier; also if nobody holds what it grants. Wrong, if it did not:
 //!
 //!   ```text
-//!   6 waits, and gives up                  posts; 5 is in a marker
+//!   6 waits, and gives up                  posts; 5 has a marker
 //!   S2: ticket = 6
 //!                                          conservatively: grant = 6; C2: nobody is behind the marker
 //!                                          grant = 7: 6 is drawn by nobody (and nobody looks for 5)
-//!   the marker: more than 5 is granted,
+//!   the run: more than 5 is granted,
 //!   it is left to the post (below)         (its permit is lost)
 //!   ```
+//! - So at most one granted ticket has a marker that no post is about to take out: `grant - 1`. S2, S6 and W leave alone what is granted of a
+//!   run if there is more.
 //! - A waiter for many tickets is published under its last, and is not found by C2. It needs another permit anyway; the post
 //!   that brings it does C0 or P2.
 //! - In a queue of one permit nobody else has it while it is with a granted marker, so whoever takes that out is the one
 //!   thread that may change `grant`.
+//! - Where a holder may take `ALL` there are no conservative posts, and posts look only where holders may meet
+//!   (B1 of [`super::granted`]). That is enough: a marker's first ticket is a holder's first.
 //!
 //! # Invariants
 //!
-//! - **L1.** Every ticket before `ticket` and not before `grant` has a thread that waits for it, or is abandoned and in
-//!   one marker or one thread's hands.
+//! - **L1.** Every ticket before `ticket` and not before `grant` has a thread that waits for it, or is abandoned and has
+//!   one marker or is in one thread's hands.
 //! - **L2.** `grant` counts the permits posted, and one for each abandoned ticket that was passed over by S1. The tickets
 //!   granted, less those passed over, are the permits given: none lost, none made.
 //! - **L3.** Permits go in the order of tickets: `grant` only grows, and S2 lowers `ticket` only over tickets that nobody
 //!   holds.
 //! - **L4.** When no thread is inside any call there is no marker, and `ticket <= grant`. Take the last abandoned ticket
-//!   `t`: no thread waits, so by L1 it is last in line or granted. The thread that published its marker checked both (S5)
+//!   `t`: no thread waits, so by L1 it is last in line or granted. The thread that published its marker checked both (S5, S7)
 //!   after publishing, and any thread that changed either since then searched for the marker (P2, C2, S2); by M1 and M2 one of
-//!   them found it. If that was C2, somebody was behind the marker and has looked (W) or settled it on leaving.
+//!   them found it. If that was C2, somebody was behind the run and has looked (W) or settled it on leaving.
 //!
 //! # Forgotten
 //!
@@ -130,14 +167,13 @@
 //!
 //! Nothing in a queue's two words says that it is another. But a marker covers tickets that are drawn:
 //!
-//! - **L5.** A marker of this queue that is there, and was there before `ticket` was loaded, ends before that `ticket`. To lower `ticket`
-//!   below its end takes these tickets in hand (S2), and then the marker is not there.
+//! - **L5.** A marker of this queue that is there, and was there before `ticket` was loaded, is of a ticket before that `ticket`. To lower `ticket`
+//!   below it takes its ticket in hand (S2), and then the marker is not there.
 //!
-//! So one that ends later was left by another queue. Whoever draws tickets takes such markers out before, those that start with
-//! one of the tickets and the one that ends with their last, and nobody settles them: a ticket that is drawn has no marker but its
-//! own. A marker is joined, passed over or counted only by who looks for tickets that are drawn. A post does not look for these alone:
-//! what it grants may be drawn by nobody yet, and it begins one ticket before its own (C0, P2). So it asks of each marker that it finds
-//! whether it ends with a ticket that is drawn. Wrong, if it did not:
+//! So one that is of a later ticket was left by another queue. Whoever draws tickets takes such markers of them out before, and nobody settles them: a
+//! ticket that is drawn has no marker but its own. A marker is passed over or counted only by who looks for tickets that are drawn. A post does
+//! not look for these alone: what it grants may be drawn by nobody yet. So it asks of each marker that it finds whether
+//! its ticket is drawn. Wrong, if it did not:
 //!
 //! ```text
 //! queue                                    another queue, later, at the same address
@@ -148,33 +184,23 @@
 //!                                          2 is drawn, and granted; 3 is drawn, and granted: two inside
 //! ```
 //!
-//! There may be one before the first ticket that a queue draws at its address, if it has been moved there with tickets drawn. If it
-//! is granted as a whole, so are those tickets, and not by this queue's posts: what they grant of a marker is its first ticket (C1),
-//! or else they take it out themselves (P2). So who has a ticket behind a marker (W, S2, S3) leaves it alone if more is granted, and
-//! the line stays as it was moved: stuck.
+//! There may be some before the first ticket that a queue draws at its address, if it has been moved there with tickets drawn. If they
+//! are granted, so were they before, and not by this queue's posts. Of two or more such tickets one behind the other none is touched: who has a ticket
+//! behind a run (W, S2, S6) leaves them alone if more of it is granted than its first, and the line stays as it was moved: stuck. Nor are
+//! they joined with others in one marker, for that would be granted as a whole then: a block of which a ticket is granted stays full.
 //!
-//! A post has no such way out. A marker of tickets that are drawn, and starts one ticket before its own, may be one of its queue, which
+//! A post has no such way out. A marker of the ticket before its own may be one of its queue, which
 //! a conservative post has granted, or one that was there before: then it is settled, and a permit made. That takes a semaphore that was
 //! moved there with all of its permits out. A lock is moved when nobody has it, so that its next ticket is granted, and what its posts
 //! find of drawn tickets has been drawn there; `grant` never comes back to where it was (which is why no reader takes a permit by
-//! lowering it). Or its guards have been forgotten, and then nobody posts. The first that waits there may find a marker that ends right
-//! before its ticket; it settles it only if just the first of those tickets is granted, and so grants up to its own, and no further:
+//! lowering it). Or its guards have been forgotten, and then nobody posts. The first that waits there may find a marker right
+//! before its ticket; it settles it only if that one alone is granted, and so grants its own ticket, and no further:
 //! one of the permits that were forgotten is there again.
 //!
-//! - **L6.** Markers of one queue do not overlap, nor do they cover tickets that are in hand.
+//! Several queues may have left markers of the same ticket, in several cells. So who has tickets in hand for which a permit has come takes
+//! out what there still is of them, before it grants as many more (S1).
 //!
-//! Those of several queues that have been at one address may. So who has tickets in hand for which a permit has come takes out what
-//! starts with one of them, before it grants as many more (S1). Wrong, if it did not:
-//!
-//! ```text
-//! left by one queue: 5 to 9; by another: 8     a lock that is moved there: 5 is forgotten, and 6 to 9 wait and are forgotten
-//!                                              10 waits, and finds 5 to 9, of which 5 is granted: S1, grant = 11
-//!                                              P2: 8 is among what was granted, and is drawn: grant = 12
-//!                                              10 is inside, and 11 is drawn, and granted: two inside
-//! ```
-//!
-//! The alert stays raised, for it may be another table's; that costs time. As long as all tickets were drawn by calls that wait for
-//! them, nobody looks.
+//! As long as all tickets were drawn by calls that wait for them, nobody looks.
 //!
 //! S2 need not load `grant` first: if a permit comes for `first` just before the compare-and-swap, it stays in the
 //! semaphore as an available one, and the next thread to draw a ticket gets `first` and finds it granted.
@@ -182,17 +208,25 @@
 use super::{
     counts::Counts,
     granted::{Granted, holders_of},
-    marker_banks::FEW_MARKERS,
-    markers::{self, Found, Span},
-    wake::{wake_holder, wake_holders},
+    marker_banks::FEW_BLOCKS,
+    markers::{Marked, Markers, Piece, Span},
+    wake::{wake_holder, wake_holders, wake_task_of_holder, wake_thread_of_holder},
     word::{Word, before, key_of},
 };
-use crate::sync::{atomic::Ordering, fence_before_peek_seqcst, unchecked_atomic::AtomicBool, world_static};
+use crate::sync::{
+    atomic::{AtomicUsize, Ordering},
+    fence_before_peek_seqcst,
+    unchecked_atomic::AtomicBool,
+    world_static,
+};
 use crate::wait_table::{Home, Invariant, Wakes, table_of};
-use core::{marker::PhantomData, ptr};
+use core::marker::PhantomData;
 
-/// The abandoned tickets of one queue, whose caller keeps it alive. A marker is an alert of the queue's table, from before it
-/// is published until after it is taken out.
+/// For so many tickets of a line there is room for each cell with markers that there is. Arbitrary: for 128 blocks of 32, 8 KiB.
+const ROOM_FOR_A_CELL: Word = 4096;
+
+/// The abandoned tickets of one queue, whose caller keeps it alive. Markers are an alert of the queue's table, from before the first of them in a
+/// cell is published until after the last is taken out.
 pub(super) struct Abandoned<'a, H: Home, const ALL: Word> {
     counts: &'a Counts,
     home: Invariant<H>,
@@ -211,23 +245,62 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
             return 0;
         }
         // A granted one, which a conservative post has left, has permits for those behind it.
-        let markers = markers::starting_among(self.address(), self.counts.granted().wrapping_sub(1), line + 1);
-        markers.fold(0, |sum, marker| sum.wrapping_add(marker.span.len()))
+        self.markers().count_among(Span::of(self.counts.granted().wrapping_sub(1), line + 1))
     }
 
     /// Settles tickets that the caller has in hand, and then calls the wakers of tasks that this lets go.
     #[cold]
     pub(super) fn settle(&self, tickets: Span) {
+        // Most are a single ticket in the middle of a line, beside others that were given up, and are marked with these.
+        let is_single = tickets.first == tickets.last;
+        if is_single && self.is_in_the_middle(tickets) && self.markers().mark_beside_others(tickets.first) {
+            let taken = self.take_back(tickets, |before| self.settle_calling(before));
+            if let Some(tickets) = taken {
+                self.settle_calling(tickets);
+            }
+            return;
+        }
+        self.settle_calling(tickets);
+    }
+
+    #[inline(never)]
+    fn settle_calling(&self, tickets: Span) {
         self.settle_noting(tickets, &mut Wakes::default());
     }
 
     /// Settles tickets that the caller has in hand, and notes the wakers of tasks that this lets go.
-    pub(super) fn settle_noting(&self, tickets: Span, due: &mut Wakes<H::Backend>) {
-        let Some(passed_over) = self.give_back_or_mark(tickets) else { return };
-        if markers_may_be_left() {
-            self.drop_left_markers_within(passed_over);
+    pub(super) fn settle_noting(&self, mut tickets: Span, due: &mut Wakes<H::Backend>) {
+        loop {
+            // S1
+            if self.counts.is_granted(tickets.first) {
+                return self.pass_on(tickets, due);
+            }
+            // S2
+            if self.give_back(tickets) {
+                fence_before_peek_seqcst();
+                match self.take_up_to(tickets.before()) {
+                    Some(before) => tickets = before,
+                    None => return,
+                }
+                continue;
+            }
+            let piece = Piece::first_of(tickets, ALL);
+            if let Some(rest) = piece.rest_of(tickets) {
+                // It has no rest itself.
+                self.settle_noting(piece.span, due);
+                tickets = rest;
+                continue;
+            }
+            // S4
+            let in_hand = match self.mark(piece) {
+                Marked::Yes => self.take_back(piece.span, |before| self.settle_noting(before, due)),
+                Marked::Full(block) => Some(block),
+            };
+            match in_hand {
+                Some(in_hand) => tickets = in_hand,
+                None => return,
+            }
         }
-        self.grant_more(passed_over.len(), due);
     }
 
     /// The rest of a post that has granted the `n` tickets from `first` on, when somebody may hold them: P2, and S1 for what
@@ -240,34 +313,52 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         }
     }
 
-    /// C0 of a post that will grant `ticket`: its permit must not go past a marker that the last one went to.
+    /// The same, of a post of one, which most often has no wakers of tasks to note. The fence before the peeks is the caller's.
+    #[inline(always)]
+    pub(super) fn after_grant_of_one(&self, first: Word) {
+        let hash = wake_thread_of_holder::<H, ALL>(self.counts, first);
+        if table_of::<H>().is_alert() {
+            self.after_thread_of_holder(first, hash);
+        }
+    }
+
     #[cold]
+    fn after_thread_of_holder(&self, first: Word, hash: u32) {
+        let due = &mut Wakes::default();
+        let passed_over = self.wake_task_and_take_out(first, hash, due);
+        if passed_over != 0 {
+            self.grant_more(passed_over, due);
+        }
+    }
+
+    /// C0 of a post that will grant `ticket`: its permit must not go past a marker that the last one went to.
     pub(super) fn before_grant(&self, ticket: Word, due: &mut Wakes<H::Backend>) {
         fence_before_peek_seqcst();
-        let before = find_starting_with::<H>(self.counts, ticket.wrapping_sub(1));
-        if let Some(span) = before.filter(|marker| self.is_own(marker)).and_then(take_out::<H>) {
+        if let Some(span) = self.take_from(ticket.wrapping_sub(1)) {
             self.settle_noting(span, due);
         }
     }
 
-    /// W: if the marker right before these tickets is granted, its permits go on, first of all to them. Returns whether there
-    /// was one.
+    /// Whether who waits must look for markers before its tickets. Most often there are none at all.
     #[inline]
-    pub(super) fn pass_over_before(&self, tickets: Span) -> bool {
+    pub(super) fn may_be_granted(&self) -> bool {
         fence_before_peek_seqcst();
-        // Most often there are no markers at all.
-        table_of::<H>().alerts() != 0 && self.pass_marker_over_before(tickets)
+        // Where a holder may take `ALL` there are no conservative posts.
+        ALL == 0 && table_of::<H>().alerts() != 0 && granted_may_be_left()
     }
 
+    /// Both: for who looks each time.
+    #[inline]
+    pub(super) fn passes_over_before(&self, tickets: Span) -> bool {
+        self.may_be_granted() && self.pass_over_before(tickets)
+    }
+
+    /// W: if the last ticket that is granted has a marker, and so have all from there to these tickets, its permit goes on, first of all
+    /// to them. Returns whether that was so.
     #[cold]
-    fn pass_marker_over_before(&self, tickets: Span) -> bool {
-        let before = self.find_ending_with(tickets.before());
-        let granted = before.filter(|marker| self.counts.is_granted(marker.span.first));
-        let Some(span) = granted.and_then(take_out::<H>) else {
-            return false;
-        };
-        self.settle(span);
-        true
+    pub(super) fn pass_over_before(&self, tickets: Span) -> bool {
+        let granted = self.take_granted_before(tickets.first);
+        granted.inspect(|&span| self.settle(span)).is_some()
     }
 
     /// P1 and P2, and again for as many tickets as this passes over.
@@ -287,7 +378,15 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         if n != 1 {
             return self.wake_and_take_out_several(first, n, due);
         }
-        wake_holder::<H, ALL>(self.counts, first, due);
+        let hash = wake_thread_of_holder::<H, ALL>(self.counts, first);
+        // Neither tasks nor markers, as a rule: one look for both.
+        if table_of::<H>().is_alert() { self.wake_task_and_take_out(first, hash, due) } else { 0 }
+    }
+
+    /// The rest of that for one ticket, when its holder has been woken if it is a thread. Its key has this hash.
+    #[inline]
+    fn wake_task_and_take_out(&self, first: Word, hash: u32, due: &mut Wakes<H::Backend>) -> Word {
+        wake_task_of_holder::<H>(self.counts, first, hash, due);
         if table_of::<H>().alerts() == 0 { 0 } else { self.take_out(Granted::one(first)) }
     }
 
@@ -299,120 +398,115 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         if table_of::<H>().alerts() == 0 { 0 } else { self.take_out(granted) }
     }
 
-    /// Takes out the markers that begin with one of these tickets, or right before; returns how many tickets they cover.
+    /// Takes out the markers of these tickets, and of the one before, and those that follow the last; returns how many tickets they cover.
     #[cold]
     fn take_out(&self, granted: Granted<ALL>) -> Word {
-        let stretches = granted.stretches();
-        let stretches = stretches.map(|(first, n)| (first.wrapping_sub(1), n + 1));
-        let markers = stretches.flat_map(|(first, n)| markers::starting_among(self.address(), first, n));
-        let own = markers.filter(|marker| self.is_own(marker));
-        own.filter_map(take_out::<H>).fold(0, |sum, span| sum.wrapping_add(span.len()))
+        // Ordering: relaxed; who sees the marker of a ticket sees that it was drawn, if it was.
+        let behind = || self.counts.ticket.load(Ordering::Relaxed);
+        let stretches = granted.stretches().map(|(first, n)| Span::of(first.wrapping_sub(1), n + 1));
+        let taken = stretches.map(|tickets| self.markers().take_among(tickets, behind));
+        taken.fold(0, Word::wrapping_add)
     }
 
-    /// S1 to S7; what S1 says is left to the caller: returns the tickets for which as many more are to be granted.
-    fn give_back_or_mark(&self, mut span: Span) -> Option<Span> {
-        loop {
-            // S1
-            if self.counts.is_granted(span.first) {
-                return Some(span);
-            }
-            // S2. Ordering: SeqCst; the lowering of pair M2.
-            let ticket = &self.counts.ticket;
-            if ticket.compare_exchange(span.behind(), span.first, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-                fence_before_peek_seqcst();
-                match self.take_ending_with(span.before()) {
-                    Some(ending) => span = ending,
-                    None => return None,
-                }
-                continue;
-            }
-            // S3
-            if let Some(before) = self.take_ending_with(span.before()) {
-                span.first = before.first;
-                continue;
-            }
-            if let Some(behind) = self.take_starting_with(span.behind()) {
-                span.last = behind.last;
-                continue;
-            }
-            // S4
-            self.publish(span);
-            match self.take_back(span) {
-                Some(taken) => span = taken,
-                None => return None,
-            }
+    /// S1: grants as many more tickets as these are.
+    fn pass_on(&self, tickets: Span, due: &mut Wakes<H::Backend>) {
+        if markers_may_be_left::<H>() {
+            self.markers().drop_among(tickets, |_| false);
         }
+        self.grant_more(tickets.len(), due);
     }
 
-    /// S5 to S7: tickets that have just been published, or their neighbours, if that cannot be left to others.
-    fn take_back(&self, span: Span) -> Option<Span> {
-        // S5. Ordering: SeqCst, in `is_granted` and here; the loads of pairs M1 and M2.
+    /// Whether tickets are neither granted nor the last in line.
+    #[inline]
+    fn is_in_the_middle(&self, tickets: Span) -> bool {
+        // Ordering: relaxed; S5 looks again.
+        !self.counts.is_granted(tickets.first) && self.counts.ticket.load(Ordering::Relaxed) != tickets.behind()
+    }
+
+    /// S2: gives tickets back, if they are the last in line.
+    fn give_back(&self, tickets: Span) -> bool {
+        let ticket = &self.counts.ticket;
+        // Ordering: SeqCst; the lowering of pair M2.
+        ticket.compare_exchange(tickets.behind(), tickets.first, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+
+    /// S4
+    pub(super) fn mark(&self, piece: Piece) -> Marked {
+        // Ordering: relaxed; a ticket that has a marker of this queue was drawn before.
+        let is_drawn = |block: Span| before(block.last, self.counts.ticket.load(Ordering::Relaxed));
+        let may_be_joined = |block: Span| is_drawn(block) && !self.counts.is_granted(block.first);
+        self.markers().mark(piece, may_be_joined, || self.line_to_mark())
+    }
+
+    /// S5 to S7: tickets that have just been marked, if they cannot be left to others. What is before them goes to `settle`.
+    #[inline]
+    fn take_back(&self, tickets: Span, settle: impl FnOnce(Span)) -> Option<Span> {
+        // S5. Ordering: SeqCst, in `is_granted` and below; the loads of pairs M1 and M2.
         fence_before_peek_seqcst();
-        let is_granted = self.counts.is_granted(span.first);
-        let is_last = self.counts.ticket.load(Ordering::SeqCst) == span.behind();
-        if is_granted || is_last {
-            return self.take_starting_with(span.first);
+        if self.counts.is_granted(tickets.first) {
+            return self.take_from(tickets.first);
         }
         // S6
-        if let Some(behind) = self.take_starting_with(span.behind()) {
-            return Some(behind);
+        if self.may_be_granted()
+            && let Some(before) = self.take_granted_before(tickets.first)
+        {
+            settle(before);
         }
         // S7
-        self.find_ending_with(span.before())?;
-        self.take_starting_with(span.first)
+        let is_last = self.counts.ticket.load(Ordering::SeqCst) == tickets.behind();
+        if is_last { self.take_from(tickets.first) } else { None }
+    }
+
+    /// S6 and W: takes out the marker of the last ticket that is granted and those that follow it, if all between that one and `ticket` have
+    /// one. Not if more than that is granted: then a post is about to take it out.
+    #[cold]
+    fn take_granted_before(&self, ticket: Word) -> Option<Span> {
+        let last = self.counts.granted().wrapping_sub(1);
+        let markers = self.markers();
+        // Most often there is none of that one.
+        let is_left = before(last, ticket) && markers.has(last) && !markers.has(last.wrapping_sub(1));
+        if is_left && markers.has_all(last, ticket.wrapping_sub(1)) { self.take_from(last) } else { None }
     }
 
     /// L5: takes out what others have left at tickets that are about to be drawn.
     #[cold]
     pub(super) fn drop_left_markers(&self, tickets: Span) {
-        let starting = markers::starting_among(self.address(), tickets.first, tickets.len());
-        let ending = markers::ending_with(self.address(), tickets.last);
-        for marker in starting.chain(ending) {
-            if !self.is_own(&marker) {
-                marker.take_out();
-            }
-        }
-    }
-
-    /// L6: takes out what others have left at tickets that are in hand.
-    #[cold]
-    fn drop_left_markers_within(&self, tickets: Span) {
-        for marker in markers::starting_among(self.address(), tickets.first, tickets.len()) {
-            marker.take_out();
-        }
-    }
-
-    /// L5: whether a marker that has been seen may be this queue's.
-    fn is_own(&self, marker: &Found) -> bool {
         // Ordering: relaxed; who has seen the marker sees that its tickets were drawn, if they were.
-        before(marker.span.last, self.counts.ticket.load(Ordering::Relaxed))
+        self.markers().drop_among(tickets, |last| before(last, self.counts.ticket.load(Ordering::Relaxed)));
     }
 
-    fn publish(&self, span: Span) {
-        // Before the marker, so that the thread that takes it out has an alert to lower.
-        table_of::<H>().raise_alert();
-        // A long line with few markers is one of long spans, and needs no more room than they do.
-        let has_many = table_of::<H>().alerts() > FEW_MARKERS;
-        let line = if has_many { holders_of::<ALL>(Word::try_from(-self.counts.surplus()).unwrap_or(0)) } else { 0 };
-        markers::publish(self.address(), span, line);
+    /// For how long a line there should be room. One with few markers is one of long runs, and needs no more room than they do, and some
+    /// for those to come.
+    fn line_to_mark(&self) -> Word {
+        let cells = table_of::<H>().alerts();
+        let has_many = cells > FEW_BLOCKS;
+        let line = || holders_of::<ALL>(Word::try_from(-self.counts.surplus()).unwrap_or(0));
+        let room = Word::try_from(cells).unwrap_or(Word::MAX).saturating_mul(ROOM_FOR_A_CELL);
+        if has_many { line().min(room) } else { 0 }
     }
 
-    fn take_starting_with(&self, first: Word) -> Option<Span> {
-        find_starting_with::<H>(self.counts, first).and_then(take_out::<H>)
+    /// The run that begins with this ticket, as far as it is in one cell. It may begin earlier, where one marker stands for several tickets by
+    /// now: then those before this one are granted, too, if this one is.
+    #[cold]
+    fn take_from(&self, first: Word) -> Option<Span> {
+        if table_of::<H>().alerts() == 0 {
+            return None;
+        }
+        // Ordering: relaxed; as in `take_out`.
+        self.markers().take_from(first, || self.counts.ticket.load(Ordering::Relaxed))
     }
 
-    fn take_ending_with(&self, last: Word) -> Option<Span> {
-        self.find_ending_with(last).and_then(take_out::<H>)
+    /// The run that ends with this ticket, as far as it is in one cell, and no post is about to take it out.
+    #[cold]
+    fn take_up_to(&self, last: Word) -> Option<Span> {
+        if table_of::<H>().alerts() == 0 {
+            return None;
+        }
+        self.markers().take_up_to(last, || self.counts.granted())
     }
 
-    /// Not one that a post is about to take out.
-    fn find_ending_with(&self, last: Word) -> Option<Found> {
-        let found = if table_of::<H>().alerts() == 0 { None } else { markers::ending_with(self.address(), last) };
-        found.filter(|marker| !self.counts.is_granted(marker.span.first.wrapping_add(1)))
-    }
-
-    fn address(&self) -> usize {
-        ptr::from_ref(self.counts).addr()
+    fn markers(&self) -> Markers<H, ALL> {
+        Markers::of(self.counts)
     }
 }
 
@@ -422,6 +516,21 @@ world_static! {
         const { AtomicBool::new(false) }
         model { AtomicBool::new(false) }
     }
+}
+
+world_static! {
+    /// Whether a conservative post has ever granted a ticket that has a marker.
+    pub(crate) fn granted_were_left() -> &'static AtomicUsize {
+        const { AtomicUsize::new(0) }
+        model { AtomicUsize::new(0) }
+    }
+}
+
+/// Whether there may be markers of granted tickets that a conservative post has left to others (M3).
+#[inline]
+fn granted_may_be_left() -> bool {
+    // Ordering: SeqCst; part of the looks of M3.
+    granted_were_left().load(Ordering::SeqCst) != 0
 }
 
 /// Before a ticket is drawn that no call waits for: a task's, which may be forgotten, or nobody's.
@@ -434,9 +543,9 @@ pub(super) fn note_unattended() {
 
 /// Whether queues that are gone may have left markers: "Forgotten".
 #[inline]
-pub(super) fn markers_may_be_left() -> bool {
-    // Ordering: relaxed; whoever has the place of such a queue now has seen it go.
-    unattended_are_drawn().load(Ordering::Relaxed) && markers::are_there()
+pub(super) fn markers_may_be_left<H: Home>() -> bool {
+    // Ordering: relaxed; whoever has the place of such a queue now has seen it go. They are alerts of its table, as long as they are there.
+    unattended_are_drawn().load(Ordering::Relaxed) && table_of::<H>().alerts() != 0
 }
 
 /// C2: the rest of a conservative post of `ticket`. The queue is a name here and is not touched: it may be gone, and another be
@@ -445,19 +554,22 @@ pub(super) fn markers_may_be_left() -> bool {
 pub(super) fn after_conservative_grant<H: Home>(queue: *const Counts, ticket: Word, due: &mut Wakes<H::Backend>) {
     fence_before_peek_seqcst();
     wake_holder::<H, 0>(queue, ticket, due);
-    if let Some(marker) = find_starting_with::<H>(queue, ticket) {
-        let behind = key_of(queue, marker.span.behind());
-        table_of::<H>().wake_threads(behind);
-        table_of::<H>().wake_tasks(behind, due);
+    if table_of::<H>().alerts() != 0 {
+        wake_behind_run::<H>(queue, ticket, due);
     }
 }
 
-fn find_starting_with<H: Home>(queue: *const Counts, first: Word) -> Option<Found> {
-    if table_of::<H>().alerts() == 0 { None } else { markers::starting_with(queue.addr(), first) }
-}
-
-fn take_out<H: Home>(marker: Found) -> Option<Span> {
-    let span = marker.take_out()?;
-    table_of::<H>().lower_alert();
-    Some(span)
+/// Wakes who waits behind a ticket that has a marker, and behind all that follow it and have one.
+fn wake_behind_run<H: Home>(queue: *const Counts, ticket: Word, due: &mut Wakes<H::Backend>) {
+    if !granted_may_be_left() {
+        // Ordering: SeqCst, before the looks of M3.
+        granted_were_left().store(1, Ordering::SeqCst);
+    }
+    fence_before_peek_seqcst();
+    let behind = Markers::<H, 0>::of(queue).behind_run_from(ticket);
+    if behind != ticket {
+        let key = key_of(queue, behind);
+        table_of::<H>().wake_threads(key);
+        table_of::<H>().wake_tasks(key, due);
+    }
 }

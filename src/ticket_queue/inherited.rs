@@ -98,20 +98,23 @@ fn waits() -> bool {
 }
 
 /// F1, for a take that is about to wait with `tickets`. What it returns is to be kept until they are granted, or settled.
+#[inline]
 pub(super) fn settle_before_take<H: Home, const ALL: Word>(counts: &Counts, tickets: Span) -> Option<Waiting> {
-    if !may_be_only_thread_of_child() {
-        return None;
-    }
+    may_be_only_thread_of_child().then(|| settle_parents_before_take::<H, ALL>(counts, tickets))
+}
+
+#[cold]
+fn settle_parents_before_take<H: Home, const ALL: Word>(counts: &Counts, tickets: Span) -> Waiting {
     // In this order: the kernel takes its time, and a handler may post meanwhile. What it grants to the parent's tickets goes on (S1).
     let first = counts.granted();
     let waiting = Waiting::begin();
     if waiting.within_another || !is_only_thread_of_child() || has_unattended_tickets() {
-        return Some(waiting);
+        return waiting;
     }
     if before(first, tickets.first) {
         Abandoned::<H, ALL>::of(counts).settle(Span { first, last: tickets.before() });
     }
-    Some(waiting)
+    waiting
 }
 
 /// As above, before a ticket is drawn that is held while nobody is inside a call, by a task or by nobody: all tickets in line are the

@@ -2,63 +2,76 @@
 
 use super::{
     counts::Counts,
-    markers::{Cell, Span},
+    markers::{Cell, Claim, Level},
     word::Word,
 };
-use crate::counters::{self, Event};
 use crate::sync::{
     IN_A_MODEL,
-    atomic::{AtomicU32, AtomicUsize, Ordering},
+    atomic::{AtomicUsize, Ordering},
     const_outside_models, world_static,
 };
 use crate::wait_table::Key;
-use core::{iter, ptr};
 use once_cell::race::OnceBox;
 
-/// Two more than a queue needs of each for four tickets whose markers are joined: two queues may meet. A bucket is 128 bytes.
-const CELLS: usize = if IN_A_MODEL { 1 } else { 3 };
-const HINTS: usize = if IN_A_MODEL { 1 } else { 8 };
-
-/// Four tickets share a bucket.
-const TICKET_BITS: u32 = 2;
+/// Two queues may meet in a bucket, which is 64 bytes then.
+const CELLS: usize = 2;
 
 /// Of the first bank, which is static: 32 KiB. Few under Miri, which goes through all of them whenever a reference is passed on.
 const BUCKETS: usize = if IN_A_MODEL {
     1
 } else if cfg!(miri) {
-    16
+    32
 } else {
-    256
+    512
 };
 
-/// So many markers find room in the first bank, however long their line is. Arbitrary.
-pub(super) const FEW_MARKERS: usize = BUCKETS / 4;
+/// Of the other static one: 4 KiB.
+const SPARE_BUCKETS: usize = if IN_A_MODEL {
+    1
+} else if cfg!(miri) {
+    16
+} else {
+    64
+};
+
+/// So many blocks find room in the first bank, however long their line is. Arbitrary.
+pub(super) const FEW_BLOCKS: usize = BUCKETS / 8;
 
 /// By how much a bank is larger than the one before, at least. Arbitrary.
 const GROWTH: usize = 4;
 
-/// A bank is made for a line of up to a million tickets at once: 32 MiB. A longer one finds room in several. A model's banks
-/// are all of one size.
-const LARGEST_LEAP: usize = if IN_A_MODEL { BUCKETS } else { 1 << 18 };
+/// How many banks are made at most: more than memory has room for, or as a model's threads need.
+const MOST_LARGER: usize = if cfg!(layby_loom) {
+    1
+} else if IN_A_MODEL {
+    7
+} else {
+    16
+};
 
-/// Room for the markers that start with certain tickets, and hints at those that end with them. Aligned so that a bucket
-/// in use does not disturb its neighbours.
-#[repr(align(128))]
-struct Bucket {
-    cells: [Cell; CELLS],
-    /// Numbers of cells of the same bank, or 0.
-    hints: [AtomicU32; HINTS],
-}
+/// A bank is made for a line of up to eight million tickets at once: 16 MiB. A longer one finds room in several. A model's banks
+/// are all of one size.
+const LARGEST_LEAP: usize = if IN_A_MODEL {
+    BUCKETS
+} else if cfg!(miri) {
+    4 * BUCKETS
+} else {
+    1 << 18
+};
+
+/// Room for the markers of some blocks. Aligned so that a bucket in use does not disturb its neighbours.
+#[repr(align(64))]
+struct Bucket([Cell; CELLS]);
 
 impl Bucket {
     #[cfg(not(layby_model))]
     const fn new() -> Self {
-        Self { cells: [const { Cell::new() }; CELLS], hints: [const { AtomicU32::new(0) }; HINTS] }
+        Self([const { Cell::new() }; CELLS])
     }
 
     #[cfg(layby_model)]
     fn new() -> Self {
-        Self { cells: core::array::from_fn(|_| Cell::new()), hints: core::array::from_fn(|_| AtomicU32::new(0)) }
+        Self(core::array::from_fn(|_| Cell::new()))
     }
 }
 
@@ -68,21 +81,37 @@ enum Buckets {
     Owned(Box<[Bucket]>),
 }
 
-/// Some buckets; more are in the banks beyond.
+/// A queue's address, and where its blocks begin.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    address: usize,
+    start: usize,
+}
+
+impl Place {
+    #[inline]
+    pub(super) fn of(queue: *const Counts) -> Self {
+        Self { address: queue.addr(), start: Key::of_primitive(queue).hash() as usize }
+    }
+
+    #[inline]
+    pub(super) fn address(self) -> usize {
+        self.address
+    }
+}
+
+/// Some buckets.
 pub(crate) struct Bank {
     /// A power of two.
     buckets: Buckets,
-    /// If several threads make one at the same time, one of them wins. Not std's `OnceLock`, where the others wait for it: a
-    /// child that was forked meanwhile would wait forever.
-    next: OnceBox<Bank>,
-    /// How many markers there are here, from before they are published until after they are taken out.
+    /// How many cells are in use here, from before their markers are published until after they are taken out.
     here: AtomicUsize,
 }
 
 impl Bank {
     const_outside_models! {
         fn of(buckets: Buckets) -> Self {
-            Self { buckets, next: OnceBox::new(), here: AtomicUsize::new(0) }
+            Self { buckets, here: AtomicUsize::new(0) }
         }
     }
 
@@ -98,73 +127,44 @@ impl Bank {
         }
     }
 
-    /// The number of the bucket of a queue's ticket.
-    fn place_of(&self, queue: usize, ticket: Word) -> usize {
-        let start = Key::of_primitive(ptr::without_provenance::<Counts>(queue)).hash() as usize;
-        start.wrapping_add((ticket >> TICKET_BITS) as usize) & (self.buckets().len() - 1)
+    /// How many buckets there are.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.buckets().len()
     }
 
-    /// The numbers of the cells in which a marker can be that starts with one of these tickets.
-    pub(super) fn cells_of(&self, queue: usize, first: Word, n: Word) -> impl Iterator<Item = u32> {
-        let last = first.wrapping_add(n - 1);
-        let more = (last >> TICKET_BITS).wrapping_sub(first >> TICKET_BITS) & (Word::MAX >> TICKET_BITS);
-        let places = self.buckets().len();
-        let count = usize::try_from(more).map_or(places, |more| places.min(more.saturating_add(1)));
-        let start = self.place_of(queue, first);
-        (0..count).flat_map(move |nth| numbers_in(start.wrapping_add(nth) & (places - 1)))
+    /// The bucket of a queue's block. Those of blocks that are further apart than there are buckets are so by chance: blocks whose distance is
+    /// a multiple of their number would otherwise all meet in one, in every bank.
+    #[inline]
+    pub(super) fn bucket(&self, queue: Place, level: Level, block: Word) -> &[Cell; CELLS] {
+        let round = (block >> self.len().trailing_zeros()) as usize;
+        let place = queue.start.wrapping_add(level.chance()).wrapping_add(block as usize).wrapping_add(mixed(round));
+        &self.buckets()[place & (self.len() - 1)].0
     }
 
-    /// The numbers of the cells that may have a marker that ends with this ticket.
-    pub(super) fn hinted(&self, queue: usize, last: Word) -> impl Iterator<Item = u32> {
-        counters::count(Event::MarkerLook);
-        let hints = &self.buckets()[self.place_of(queue, last)].hints;
-        hints.iter().map(number_at).filter(|&number| number != 0)
+    /// Any bucket, by its number.
+    #[inline]
+    pub(super) fn nth(&self, nth: usize) -> &[Cell; CELLS] {
+        &self.buckets()[nth].0
     }
 
-    #[allow(clippy::modulo_one, reason = "a bucket has one cell in a model")]
-    pub(super) fn cell(&self, number: u32) -> &Cell {
-        let index = number as usize - 1;
-        let place = index / CELLS;
-        &self.buckets()[place].cells[index - place * CELLS]
+    fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.buckets().iter().flat_map(|bucket| &bucket.0)
     }
 
-    /// Leaves a marker here, if there is room for it and for its hint.
-    pub(super) fn try_fill(&self, queue: usize, span: Span) -> bool {
-        let mut numbers = numbers_in(self.place_of(queue, span.first));
-        let claimed = numbers.find_map(|number| Some((number, self.cell(number).try_claim()?)));
-        let Some((number, claim)) = claimed else {
-            return false;
-        };
-        let hints = &self.buckets()[self.place_of(queue, span.last)].hints;
-        // Ordering: SeqCst, before the publication itself.
-        let hinted =
-            hints.iter().any(|hint| hint.compare_exchange(0, number, Ordering::SeqCst, Ordering::Relaxed).is_ok());
-        if hinted {
-            claim.fill(queue, span)
-        } else {
-            claim.give_up()
+    /// Claims a cell for a block here, if there is room.
+    fn try_claim(&self, queue: Place, level: Level, block: Word) -> Option<Claim<'_>> {
+        self.note_publication();
+        let claim = self.bucket(queue, level, block).iter().find_map(Cell::try_claim);
+        if claim.is_none() {
+            self.note_end();
         }
-        hinted
-    }
-
-    /// Clears the hint of a marker that has been taken out: N1 in [`super::markers`].
-    pub(super) fn clear_hint(&self, queue: usize, last: Word, number: u32) {
-        let hints = &self.buckets()[self.place_of(queue, last)].hints;
-        // Ordering: relaxed; a hint that is seen for too long costs a look. More than one round only if others clear and hint
-        // with the same number meanwhile.
-        let clear = |hint: &AtomicU32| hint.compare_exchange(number, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        while !hints.iter().any(clear) {}
+        claim
     }
 
     /// Whether a line of this length has room here, if it is alone.
-    pub(super) fn is_large_enough_for(&self, line: Word) -> bool {
-        places_for(line) <= self.buckets().len()
-    }
-
-    /// The next bank; it is made if it does not exist, for a line of this length.
-    pub(super) fn next_for(&self, line: Word) -> &Self {
-        let places = || places_for(line).max(GROWTH * self.buckets().len());
-        self.next.get_or_init(|| Box::new(Self::with_buckets(places())))
+    fn is_large_enough_for(&self, line: Word) -> bool {
+        places_for(line) <= self.len()
     }
 
     fn is_in_use(&self) -> bool {
@@ -172,77 +172,123 @@ impl Bank {
         self.here.load(Ordering::SeqCst) != 0
     }
 
-    /// Like [`is_in_use`](Self::is_in_use), of markers that have been there for long.
-    #[inline]
-    pub(super) fn is_in_use_at_all(&self) -> bool {
-        self.here.load(Ordering::Relaxed) != 0
-    }
-
-    /// Before a marker is published here.
-    pub(super) fn note_publication(&self) {
-        // Ordering: SeqCst, before the publication itself; and so below.
+    /// Before a cell is filled here.
+    fn note_publication(&self) {
+        // Ordering: SeqCst, before the publication itself.
         self.here.fetch_add(1, Ordering::SeqCst);
-        if !ptr::eq(self, first_bank()) {
-            elsewhere().fetch_add(1, Ordering::SeqCst);
-        }
     }
 
-    /// After a marker has been taken out, or there was no room for it.
+    /// After a cell has been emptied, or there was no room for it.
     pub(super) fn note_end(&self) {
         // Ordering: relaxed; a bank that is searched for too long costs a look.
-        if !ptr::eq(self, first_bank()) {
-            elsewhere().fetch_sub(1, Ordering::Relaxed);
-        }
         self.here.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Empties all banks of what is the parent process's. Nobody else looks at them meanwhile.
     pub(super) fn forget_all() {
-        elsewhere().store(0, Ordering::Relaxed);
+        above_singles().store(0, Ordering::Relaxed);
+        top_level().store(0, Ordering::Relaxed);
         for bank in all_banks() {
             bank.here.store(0, Ordering::Relaxed);
-            for bucket in bank.buckets() {
-                bucket.cells.iter().for_each(Cell::forget);
-                bucket.hints.iter().for_each(|hint| hint.store(0, Ordering::Relaxed));
-            }
+            bank.cells().for_each(Cell::forget);
         }
     }
 }
 
-/// The numbers of the cells of a bucket. No number is 0.
-fn numbers_in(place: usize) -> impl Iterator<Item = u32> {
-    let first = place * CELLS + 1;
-    (first..first + CELLS).map(|number| number as u32)
+/// A number for each number, 0 for 0: the upper half of the product with the golden ratio, whose lower bits are not even.
+#[inline]
+fn mixed(number: usize) -> usize {
+    const GOLDEN_RATIO: usize = (0x9E37_79B9_7F4A_7C15_u64 >> (64 - usize::BITS)) as usize;
+    number.wrapping_mul(GOLDEN_RATIO) >> (usize::BITS / 2)
 }
 
 /// How many buckets a line of this length goes through, if that is not too many.
 fn places_for(line: Word) -> usize {
-    usize::try_from(line >> TICKET_BITS).map_or(LARGEST_LEAP, |places| places.min(LARGEST_LEAP)).next_power_of_two()
+    let blocks = Level::Tickets(0).block_of(line);
+    usize::try_from(blocks).map_or(LARGEST_LEAP, |blocks| blocks.min(LARGEST_LEAP)).next_power_of_two()
 }
 
-/// The banks in which there may be markers.
+/// Claims a cell for a block of a line of this length, in the smallest bank that is large enough and has room; makes a bank if there is
+/// none.
+pub(super) fn claim(queue: Place, level: Level, block: Word, line: Word) -> Claim<'static> {
+    let claim_in = |bank: &'static Bank| {
+        let is_large_enough = bank.is_large_enough_for(line);
+        if is_large_enough { bank.try_claim(queue, level, block) } else { None }
+    };
+    if let Some(claim) = static_banks().find_map(claim_in) {
+        return claim;
+    }
+    let mut smaller = first_bank();
+    for number in 0.. {
+        // If several threads make one at the same time, one of them wins. Not std's `OnceLock`, where the others wait for it: a child
+        // that was forked meanwhile would wait forever.
+        let buckets = places_for(line).max(GROWTH * smaller.len());
+        let bank = larger_banks()[number].get_or_init(|| Box::new(Bank::with_buckets(buckets)));
+        // Ordering: SeqCst, before what is published there.
+        how_many_larger().fetch_max(number + 1, Ordering::SeqCst);
+        if let Some(claim) = claim_in(bank) {
+            return claim;
+        }
+        smaller = bank;
+    }
+    unreachable!("memory ends before the banks do")
+}
+
+/// The banks in which there may be markers, the largest first: if there are several, most markers are there.
+#[inline]
 pub(super) fn banks() -> impl Iterator<Item = &'static Bank> {
-    let beyond = iter::successors(second_bank_if_in_use(), |bank| bank.next.get());
-    iter::once(first_bank()).chain(beyond).filter(|bank| bank.is_in_use())
+    all_banks().filter(|bank| bank.is_in_use())
 }
 
-fn second_bank_if_in_use() -> Option<&'static Bank> {
-    // Ordering: SeqCst, like the load of a cell's state: whether a search goes on is part of it. Acquires the banks.
-    if elsewhere().load(Ordering::SeqCst) != 0 { first_bank().next.get() } else { None }
-}
-
-fn number_at(hint: &AtomicU32) -> u32 {
-    // Ordering: SeqCst; part of the search of pairs M1 to M3 in `abandoned`.
-    hint.load(Ordering::SeqCst)
-}
-
+#[inline]
 fn all_banks() -> impl Iterator<Item = &'static Bank> {
-    iter::successors(Some(first_bank()), |bank| bank.next.get())
+    larger_banks_there_are().iter().rev().filter_map(OnceBox::get).chain(static_banks())
+}
+
+#[inline]
+fn static_banks() -> impl Iterator<Item = &'static Bank> {
+    [first_bank(), spare_bank()].into_iter().take(if IN_A_MODEL { 1 } else { 2 })
+}
+
+#[inline]
+fn larger_banks_there_are() -> &'static [OnceBox<Bank>] {
+    // Ordering: SeqCst, like the load of a cell's state: whether a search goes on is part of it.
+    &larger_banks()[..how_many_larger().load(Ordering::SeqCst)]
+}
+
+/// Where most markers are: in the largest bank, if it is in use, and otherwise in the first.
+#[inline]
+pub(super) fn likely_bank() -> &'static Bank {
+    // Ordering: relaxed; any bank will do. That its cells are there the `OnceBox` makes visible.
+    let largest = how_many_larger().load(Ordering::Relaxed).checked_sub(1).and_then(|last| larger_banks()[last].get());
+    largest.filter(|bank| bank.here.load(Ordering::Relaxed) != 0).unwrap_or(first_bank())
+}
+
+/// Of all that there are.
+#[cfg(all(test, not(layby_model)))]
+pub(super) fn buckets() -> usize {
+    all_banks().map(Bank::len).sum()
 }
 
 world_static! {
-    /// How many markers there are in other banks than the first.
-    pub(crate) fn elsewhere() -> &'static AtomicUsize {
+    /// How many banks have been made.
+    pub(crate) fn how_many_larger() -> &'static AtomicUsize {
+        const { AtomicUsize::new(0) }
+        model { AtomicUsize::new(MOST_LARGER) }
+    }
+}
+
+world_static! {
+    /// How many cells of higher levels than the first are in use.
+    pub(crate) fn above_singles() -> &'static AtomicUsize {
+        const { AtomicUsize::new(0) }
+        model { AtomicUsize::new(0) }
+    }
+}
+
+world_static! {
+    /// The highest level of which there has been a block.
+    pub(crate) fn top_level() -> &'static AtomicUsize {
         const { AtomicUsize::new(0) }
         model { AtomicUsize::new(0) }
     }
@@ -251,33 +297,38 @@ world_static! {
 #[cfg(not(layby_model))]
 static FIRST: [Bucket; BUCKETS] = [const { Bucket::new() }; BUCKETS];
 
+#[cfg(not(layby_model))]
+static SPARE: [Bucket; SPARE_BUCKETS] = [const { Bucket::new() }; SPARE_BUCKETS];
+
 world_static! {
-    /// Every queue's markers.
+    /// For three blocks that meet in a bucket of the first. A line in which two threads always overlap, each giving up while the other holds a
+    /// later ticket, has a few cells only, but its blocks come by all buckets in time.
+    pub(crate) fn spare_bank() -> &'static Bank {
+        const { Bank::of(Buckets::Static(&SPARE)) }
+        model { Bank::with_buckets(SPARE_BUCKETS) }
+    }
+}
+
+world_static! {
+    /// Where most markers are.
     pub(crate) fn first_bank() -> &'static Bank {
         const { Bank::of(Buckets::Static(&FIRST)) }
-        model { banks_of_a_model() }
+        model { Bank::with_buckets(BUCKETS) }
     }
 }
 
-/// Banks that are made in advance: a model has few threads, and loom does not know that a `OnceBox` makes visible what it
-/// holds.
-#[cfg(layby_model)]
-fn banks_of_a_model() -> Bank {
-    const BANKS: usize = 4;
-    let first = Bank::with_buckets(BUCKETS);
-    let mut bank = &first;
-    for _ in 1..BANKS {
-        bank = bank.next.get_or_init(|| Box::new(Bank::with_buckets(BUCKETS)));
+world_static! {
+    /// Those that are made, each larger than the one before, and than the first.
+    pub(crate) fn larger_banks() -> &'static [OnceBox<Bank>; MOST_LARGER] {
+        const { [const { OnceBox::new() }; MOST_LARGER] }
+        // Made in advance: a model has few threads, and loom does not know that a `OnceBox` makes visible what it holds.
+        model { core::array::from_fn(|_| OnceBox::with_value(Box::new(Bank::with_buckets(BUCKETS)))) }
     }
-    first
 }
 
-/// Whether no cell and no hint is in use.
+/// Whether no cell is in use.
 #[cfg(all(test, not(layby_model)))]
 pub(super) fn are_empty() -> bool {
-    let is_empty = |bucket: &Bucket| {
-        bucket.cells.iter().all(Cell::is_free) && bucket.hints.iter().all(|hint| hint.load(Ordering::Relaxed) == 0)
-    };
-    elsewhere().load(Ordering::Relaxed) == 0
-        && all_banks().all(|bank| bank.here.load(Ordering::Relaxed) == 0 && bank.buckets().iter().all(is_empty))
+    above_singles().load(Ordering::Relaxed) == 0
+        && all_banks().all(|bank| bank.here.load(Ordering::Relaxed) == 0 && bank.cells().all(Cell::is_free))
 }

@@ -1,59 +1,70 @@
-//! Markers of tickets that were abandoned in the middle of a queue: found by their first and by their last ticket, at the same
-//! cost however many there are.
+//! Markers of tickets that were abandoned in the middle of a queue: a bit each, and found at the same cost however many there are.
 //!
-//! A marker says: the tickets `first..=last` of the queue at this address have no owner. The thread that takes a marker out
-//! takes these tickets over (see [`super::abandoned`]). Neighbouring tickets share one marker; so a queue has no more markers
-//! than it has waiting threads, but for those that are just being joined.
-//!
-//! A marker is an alert of the queue's table, so that a post, which must look for one each time, pays one load when there are
-//! none.
-//!
-//! # Where a marker is
-//!
-//! In a cell of the bucket of its first ticket; and the bucket of its last ticket, which may be another, has a *hint*: the
-//! cell's number. The cell is the one authority: it is filled by one store and emptied by one compare-and-swap. A hint is
-//! there before its cell is filled, and until it has been emptied; who follows it looks whether the cell has what it wants.
-//!
-//! - **N1.** A marker has a hint. A hint is a number in a place that was 0, put there by the thread that has claimed the cell,
-//!   before it fills it. The thread that empties the cell then clears one place *of the same bucket* that has this number.
-//!   If the cell is filled again meanwhile, with a hint in that bucket, there are two such places, and it does not matter which
-//!   of them is cleared by whom: there are as many as there are markers that need one, and emptied cells whose emptier is
-//!   still on its way.
-//!
-//! Four consecutive tickets of a queue share a bucket, and the next four have the next one, as the queue's tickets march
-//! through the buckets from a place that its address gives. So neighbours are found close by, and one queue does not collide
-//! with itself before it has gone through all of them: a long one with many markers goes to a bank of as many. A bucket without room also sends a
-//! marker on to the next bank, which is larger. Only a thread that gives up ever allocates here, and a bank is never freed.
-//! Each bank but the first says how many markers it has, so that nobody looks there when there are none: a storm costs
-//! memory, and no time afterwards.
+//! A marker says: this ticket of this queue has no owner. The thread that takes it out takes the ticket over (see
+//! [`super::abandoned`]). The markers of neighbours are in one *cell*, those of a *block* of tickets, so that a run of them is found, and
+//! taken out, at once.
 //!
 //! # A cell
 //!
+//! One word has the bits and says whose they are, together with fields that do not change as long as there are bits:
+//!
 //! | state | meaning | next |
 //! |---|---|---|
-//! | version, `FREE` | no marker | `CLAIMED` by compare-and-swap, with the next version |
-//! | version, `CLAIMED` | its claimer writes the fields | `FULL`, stored by the claimer; `FREE`, if there is no room for the hint |
-//! | version, `FULL` | a marker | `FREE` by compare-and-swap, by the thread that takes it |
+//! | version, no bits | free | `CLAIMED` by compare-and-swap, with the next version |
+//! | version, `CLAIMED` | its claimer writes the fields | the first bits, stored by the claimer |
+//! | version, bits | markers | more bits, or fewer, by compare-and-swap; with none it is free |
 //!
-//! A taker reads the fields between its load of the state and its compare-and-swap. If that succeeds the fields are those
-//! of this version: they are rewritten only after a claim of the next version, which follows a take of this one, and two
-//! compare-and-swaps cannot both succeed on one `FULL`.
+//! Who puts bits in, or takes them out, reads the fields between its load of the state and its compare-and-swap. If that succeeds the fields are
+//! those of this version: they are rewritten only after a claim of the next version, which finds no bits. Who only looks loads the state once
+//! more instead.
+//!
+//! (The version has 31 bits, or 27 where a word has 32: a thread that stops between the two for just as many claims of this cell would be
+//! deceived.)
+//!
+//! Two threads may claim a cell each for the same block. A marker is in one of them, and all are looked at.
+//!
+//! # Levels
+//!
+//! A line may be long, and most of its tickets abandoned: two threads that overlap, each giving up while the other holds a later ticket,
+//! abandon one in each round. So a block that would be full is not kept: whoever has its last bit to put there takes the others out instead,
+//! has all of these tickets in hand, and puts one bit for all of them into a block of the next *level*. There, too, a full block goes one level up.
+//! So the room that markers take grows with the logarithm of their number where they are neighbours.
+//!
+//! (Two cells of one block never become full. They do not come one after the other: both claimers must find none at the same moment.)
+//!
+//! Where a holder takes one ticket or `ALL`, its `ALL` tickets are one bit, that of the first, in a block of *wholes*.
+//!
+//! # Where a cell is
+//!
+//! In the bucket of its block. Consecutive blocks have consecutive buckets, from a place that the queue's address gives, until they have gone
+//! through all; from there on they begin at another place. So a long line with many markers goes to a bank of as many buckets, and blocks that are
+//! far from each other, as those of writers are, meet by chance alone. A
+//! bucket without room also sends a block on to the next bank, which is larger. Only a thread that gives up ever allocates here, and a bank is
+//! never freed. Each bank says how many cells are in use, so that nobody looks there when there are none: a storm costs
+//! memory, and no time afterwards.
+//!
+//! A cell in use is an alert of the queue's table, so that a post, which must look for a marker each time, pays one load when there are
+//! none. It belongs to the table, too: a queue of another one that was made in the same place does not see it.
 //!
 //! After a fork the child has a copy of all cells, and none of the threads that would take the markers out. The first of its
 //! own threads that leaves a marker empties them; until then they are not looked at (see [`crate::sys::fork`]).
 
 use super::{
-    marker_banks::{Bank, banks, elsewhere, first_bank},
-    word::{AtomicWord, Word},
+    counts::Counts,
+    marker_banks::{Bank, Place, above_singles, banks, claim, likely_bank, top_level},
+    word::{AtomicWord, NARROW, Word, before, distance},
 };
 use crate::counters::{self, Event};
 use crate::sync::{
+    IN_A_MODEL,
     atomic::{AtomicUsize, Ordering},
     const_outside_models, world_static,
 };
 use crate::sys::fork::Generation;
+use crate::wait_table::{Home, Invariant, table_of};
+use core::{marker::PhantomData, ptr};
 
-/// Tickets without an owner, from `first` to `last`.
+/// Tickets from `first` to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) first: Word,
@@ -85,38 +96,234 @@ impl Span {
     }
 }
 
-const FREE: usize = 0;
-const CLAIMED: usize = 1;
-const FULL: usize = 2;
-/// The bits of a cell's state; those above are its version.
-const STATE: usize = 3;
-/// From one version to the next.
-const VERSION: usize = 4;
+/// How many bits a cell has, as a power of two.
+const LEVEL_BITS: u32 = if IN_A_MODEL {
+    1
+} else if NARROW {
+    2
+} else {
+    5
+};
 
-/// One marker, or room for one.
+pub(super) const BITS: u32 = 1 << LEVEL_BITS;
+
+/// The bits of a state that are markers. Above them are `CLAIMED` and the version.
+const MARKERS: Word = (1 << BITS) - 1;
+const CLAIMED: Word = MARKERS + 1;
+/// From one version to the next.
+const VERSION: Word = CLAIMED << 1;
+
+/// The highest level whose blocks are smaller than the circle of all tickets.
+const LAST_LEVEL: u32 = (Word::BITS - 1) / LEVEL_BITS - 1;
+
+/// What a bit stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    /// `BITS` to this power of tickets, the first of which is a multiple of that.
+    Tickets(u32),
+    /// All the tickets of a holder, so many; its bit is that of the first.
+    Whole(Word),
+}
+
+impl Level {
+    /// Where most markers are.
+    const SINGLE: Self = Self::Tickets(0);
+
+    /// How far the first tickets of neighbouring bits are apart, as a power of two.
+    #[inline]
+    fn shift(self) -> u32 {
+        match self {
+            Self::Tickets(level) => level * LEVEL_BITS,
+            Self::Whole(_) => 0,
+        }
+    }
+
+    /// How many tickets a bit stands for.
+    #[inline]
+    fn len(self) -> Word {
+        match self {
+            Self::Tickets(_) => 1 << self.shift(),
+            Self::Whole(all) => all,
+        }
+    }
+
+    #[inline]
+    fn is_whole(self) -> bool {
+        matches!(self, Self::Whole(_))
+    }
+
+    fn above(self) -> Option<Self> {
+        match self {
+            Self::Tickets(level) if level < LAST_LEVEL => Some(Self::Tickets(level + 1)),
+            _ => None,
+        }
+    }
+
+    /// The number of a ticket's block among those of its level.
+    #[inline]
+    pub(super) fn block_of(self, ticket: Word) -> Word {
+        ticket >> (self.shift() + LEVEL_BITS)
+    }
+
+    /// So many blocks behind this one. Tickets wrap.
+    #[inline]
+    fn block_behind(self, block: Word, nth: Word) -> Word {
+        block.wrapping_add(nth) & self.block_of(Word::MAX)
+    }
+
+    /// How many blocks there are from that of `first` to that of `last`, less one. Tickets wrap.
+    #[inline]
+    fn blocks_between(self, first: Word, last: Word) -> Word {
+        self.block_of(last).wrapping_sub(self.block_of(first)) & self.block_of(Word::MAX)
+    }
+
+    /// A number that blocks of this level alone have: that of the first ticket, with a bit more in the middle.
+    #[inline]
+    fn name_of(self, block: Word) -> Word {
+        (block << 1 | 1) << (self.shift() + LEVEL_BITS - 1)
+    }
+
+    /// The number of the block with this name, if it is of this level.
+    #[inline]
+    fn block_named(self, name: Word) -> Option<Word> {
+        Some(self.block_of(name)).filter(|&block| self.name_of(block) == name)
+    }
+
+    /// The place of a ticket's bit in its block.
+    #[inline]
+    fn bit_of(self, ticket: Word) -> u32 {
+        (ticket >> self.shift()) as u32 % BITS
+    }
+
+    /// The first ticket of a bit of a block.
+    #[inline]
+    fn ticket_at(self, block: Word, bit: u32) -> Word {
+        (block << LEVEL_BITS | Word::from(bit)) << self.shift()
+    }
+
+    /// The tickets of `count` bits of a block.
+    #[inline]
+    fn span(self, block: Word, bit: u32, count: u32) -> Span {
+        let first = self.ticket_at(block, bit);
+        Span::of(first, (Word::from(count - 1) << self.shift()) + self.len())
+    }
+
+    /// The bits of a block that stand for one of these tickets at least; of wholes, those of their first tickets. Tickets wrap.
+    #[inline]
+    fn bits_among(self, block: Word, first: Word, last: Word) -> Word {
+        let (all, number) = (Word::MAX >> self.shift(), |ticket: Word| ticket >> self.shift());
+        // Counted from the bit of `first` on: where the block begins, and where the tickets end.
+        let start = (block << LEVEL_BITS).wrapping_sub(number(first)) & all;
+        let end = number(last).wrapping_sub(number(first)) & all;
+        // The tickets may begin before the block or in it.
+        let from = if start <= end { 0 } else { all - start + 1 };
+        let to = if start <= end { end - start } else { from.saturating_add(end) };
+        if from >= Word::from(BITS) {
+            return 0;
+        }
+        run_of(to.min(Word::from(BITS - 1)) as u32 + 1) & !run_of(from as u32)
+    }
+
+    /// Of these bits of a block those whose tickets all are before `behind`. None is far from there.
+    #[inline]
+    fn bits_before(self, behind: Word, block: Word, bits: Word) -> Word {
+        let first = bits.trailing_zeros().min(BITS - 1);
+        let room = distance(self.ticket_at(block, first), behind);
+        let Some(room) = Word::try_from(room).ok().and_then(|room| room.checked_sub(self.len())) else {
+            return 0;
+        };
+        bits & run_of((Word::from(first) + (room >> self.shift()) + 1).min(Word::from(BITS)) as u32)
+    }
+
+    /// Where a run of these bits ends that goes on behind the last one of `among`: bits that neighbouring tickets have.
+    #[inline]
+    fn run_behind(self, bits: Word, among: Word) -> Word {
+        let behind = Word::BITS - among.leading_zeros();
+        if among == 0 || self.is_whole() { 0 } else { run_of((bits >> behind).trailing_ones()) << behind }
+    }
+
+    /// Moves blocks apart that have the same number.
+    #[inline]
+    pub(super) fn chance(self) -> usize {
+        match self {
+            Self::Tickets(level) => level as usize * 0x55,
+            Self::Whole(_) => 0x33,
+        }
+    }
+}
+
+/// So many bits, the lowest.
+#[inline]
+fn run_of(count: u32) -> Word {
+    (1 << count) - 1
+}
+
+/// Tickets that have neighbouring bits in one cell.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    level: Level,
+    count: u32,
+    pub(super) span: Span,
+}
+
+impl Piece {
+    /// The first of as few pieces as can be that make up these tickets. A holder takes any number, if `all` is 0, and otherwise one or `all`.
+    #[inline]
+    pub(super) fn first_of(tickets: Span, all: Word) -> Self {
+        if all != 0 && tickets.len() >= all {
+            return Self { level: Level::Whole(all), count: 1, span: Span::of(tickets.first, all) };
+        }
+        if tickets.first == tickets.last {
+            return Self { level: Level::SINGLE, count: 1, span: tickets };
+        }
+        let fits = |level: &Level| tickets.first & (level.len() - 1) == 0 && tickets.len() >= level.len();
+        let mut level = Level::SINGLE;
+        while let Some(above) = level.above().filter(fits) {
+            level = above;
+        }
+        let room = BITS - level.bit_of(tickets.first);
+        let count = (tickets.len() >> level.shift()).min(Word::from(room)) as u32;
+        Self { level, count, span: Span::of(tickets.first, level.len() * Word::from(count)) }
+    }
+
+    /// The tickets behind it.
+    #[inline]
+    pub(super) fn rest_of(&self, tickets: Span) -> Option<Span> {
+        (self.span.last != tickets.last).then_some(Span { first: self.span.behind(), last: tickets.last })
+    }
+
+    #[inline]
+    fn bits(&self) -> Word {
+        run_of(self.count) << self.level.bit_of(self.span.first)
+    }
+}
+
+/// The markers of one block, or room for them.
 pub(super) struct Cell {
-    /// Its version and state: the table in the module's documentation.
-    state: AtomicUsize,
+    /// The version and the bits: the table in the module's documentation.
+    state: AtomicWord,
+    /// The address of the queue's table, and one more if these are wholes.
+    table: AtomicUsize,
     /// The queue's address.
     queue: AtomicUsize,
-    first: AtomicWord,
-    last: AtomicWord,
+    /// The block's name.
+    block: AtomicWord,
 }
 
 /// The version of a cell that the caller has claimed.
 pub(super) struct Claim<'a> {
     cell: &'a Cell,
-    version: usize,
+    version: Word,
 }
 
 impl Cell {
     const_outside_models! {
         pub(super) fn new() -> Self {
             Self {
-                state: AtomicUsize::new(FREE),
+                state: AtomicWord::new(0),
+                table: AtomicUsize::new(0),
                 queue: AtomicUsize::new(0),
-                first: AtomicWord::new(0),
-                last: AtomicWord::new(0),
+                block: AtomicWord::new(0),
             }
         }
     }
@@ -124,122 +331,447 @@ impl Cell {
     pub(super) fn try_claim(&self) -> Option<Claim<'_>> {
         // Ordering: relaxed; the compare-and-swap decides.
         let seen = self.state.load(Ordering::Relaxed);
-        if seen & STATE != FREE {
+        if seen & (MARKERS | CLAIMED) != 0 {
             return None;
         }
-        let version = (seen & !STATE).wrapping_add(VERSION);
-        // Ordering: acquire; the last taker's reads of the fields lie before our writes.
-        self.state.compare_exchange(seen, version | CLAIMED, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        let version = seen.wrapping_add(VERSION);
+        // Ordering: relaxed; the writes that follow are releases, so that the last taker's reads of the fields lie before them.
+        self.state.compare_exchange(seen, version | CLAIMED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
         Some(Claim { cell: self, version })
     }
 
-    /// Forgets a marker of the parent process, or what one of its threads was in the middle of. Nobody else looks at the
+    /// Forgets the markers of the parent process, or what one of its threads was in the middle of. Nobody else looks at the
     /// cell meanwhile.
     pub(super) fn forget(&self) {
         let seen = self.state.load(Ordering::Relaxed);
-        self.state.store((seen & !STATE) | FREE, Ordering::Relaxed);
+        // Not where there is nothing: the child would copy the page.
+        if seen & (MARKERS | CLAIMED) != 0 {
+            self.state.store(seen & !(MARKERS | CLAIMED), Ordering::Relaxed);
+        }
     }
 
     #[cfg(all(test, not(layby_model)))]
     pub(super) fn is_free(&self) -> bool {
-        self.state.load(Ordering::Relaxed) & STATE == FREE
+        self.state.load(Ordering::Relaxed) & (MARKERS | CLAIMED) == 0
     }
 
-    /// The marker, if there is one of this queue, and the state in which it was seen.
-    fn peek(&self, queue: usize) -> Option<(usize, Span)> {
+    /// The state and the name of the block, if there are markers.
+    #[inline]
+    pub(super) fn peek(&self) -> Option<(Word, Word)> {
         counters::count(Event::MarkerLook);
         // Ordering: SeqCst; the search of pairs M1 to M3 in `abandoned`. Acquires the fields.
         let seen = self.state.load(Ordering::SeqCst);
-        let is_ours = seen & STATE == FULL && self.queue.load(Ordering::Relaxed) == queue && generation().is_current();
-        if !is_ours {
-            return None;
-        }
-        Some((seen, Span { first: self.first.load(Ordering::Relaxed), last: self.last.load(Ordering::Relaxed) }))
+        // Ordering: acquire, and so below; the load of the state in `is_unchanged` comes after them.
+        (seen & MARKERS != 0).then(|| (seen, self.block.load(Ordering::Acquire)))
+    }
+
+    /// Whether they are markers of this queue, and of this process.
+    #[inline]
+    fn is_of(&self, table: usize, queue: usize) -> bool {
+        self.queue.load(Ordering::Acquire) == queue
+            && self.table.load(Ordering::Acquire) == table
+            && generation().is_current()
+    }
+
+    /// Whether the fields that have been read are those of this state.
+    #[inline]
+    fn is_unchanged(&self, seen: Word) -> bool {
+        self.state.load(Ordering::Relaxed) == seen
+    }
+
+    /// Puts these bits in place of those that have been seen, if nothing has changed.
+    #[inline]
+    pub(super) fn try_change(&self, seen: Word, bits: Word) -> bool {
+        // Ordering: SeqCst; the publication of pairs M1 to M3 in `abandoned`. Release; our reads of the fields lie before the next
+        // claimer's writes.
+        let changed = self.state.compare_exchange(seen, seen & !MARKERS | bits, Ordering::SeqCst, Ordering::Relaxed);
+        changed.is_ok()
     }
 }
 
 impl Claim<'_> {
-    pub(super) fn fill(self, queue: usize, span: Span) {
-        // Ordering: relaxed; released by the store of FULL.
-        self.cell.queue.store(queue, Ordering::Relaxed);
-        self.cell.first.store(span.first, Ordering::Relaxed);
-        self.cell.last.store(span.last, Ordering::Relaxed);
+    pub(super) fn fill(self, table: usize, queue: usize, block: Word, bits: Word) {
+        // Ordering: release, all three; match the loads in `peek` and `is_of`: who reads one of these sees that the cell was claimed. For who
+        // finds the bits, the store of the state releases them.
+        self.cell.table.store(table, Ordering::Release);
+        self.cell.queue.store(queue, Ordering::Release);
+        self.cell.block.store(block, Ordering::Release);
         // Ordering: SeqCst; the publication of pairs M1 to M3 in `abandoned`.
-        self.cell.state.store(self.version | FULL, Ordering::SeqCst);
-    }
-
-    pub(super) fn give_up(self) {
-        // Ordering: release; passes on what the claim has acquired.
-        self.cell.state.store(self.version | FREE, Ordering::Release);
+        self.cell.state.store(self.version | bits, Ordering::SeqCst);
     }
 }
 
-/// A marker that was found: where, in which state of its cell, and its tickets.
-pub(super) struct Found {
+/// What became of a piece that was to be marked.
+pub(super) enum Marked {
+    Yes,
+    /// It was the last of its block. The caller has all tickets of that in hand.
+    Full(Span),
+}
+
+/// Markers of one block that have been seen, and where.
+#[derive(Clone, Copy)]
+struct Seen {
     bank: &'static Bank,
-    number: u32,
-    seen: usize,
-    queue: usize,
-    pub(super) span: Span,
+    cell: &'static Cell,
+    level: Level,
+    state: Word,
+    block: Word,
 }
 
-impl Found {
-    fn at(bank: &'static Bank, number: u32, queue: usize) -> Option<Self> {
-        let (seen, span) = bank.cell(number).peek(queue)?;
-        Some(Self { bank, number, seen, queue, span })
+impl Seen {
+    #[inline]
+    fn bits(self) -> Word {
+        self.state & MARKERS
     }
 
-    /// Takes the marker out; `None` if somebody else was faster.
-    pub(super) fn take_out(self) -> Option<Span> {
-        let cell = self.bank.cell(self.number);
-        let free = (self.seen & !STATE) | FREE;
-        // Ordering: release; our reads of the fields lie before the next claimer's writes.
-        cell.state.compare_exchange(self.seen, free, Ordering::AcqRel, Ordering::Relaxed).ok()?;
-        self.bank.clear_hint(self.queue, self.span.last, self.number);
-        self.bank.note_end();
-        Some(self.span)
-    }
-}
-
-/// Leaves a marker. The caller has raised the alert before. `line` is for how long a line there should be room.
-pub(super) fn publish(queue: usize, span: Span, line: Word) {
-    generation().enter(Bank::forget_all);
-    let mut bank = first_bank();
-    loop {
-        if bank.is_large_enough_for(line) {
-            bank.note_publication();
-            if bank.try_fill(queue, span) {
-                return;
-            }
-            bank.note_end();
+    /// What follows for who only looks: the fields may not be those of the state any more.
+    fn decide<R>(self, is_found: bool, found: impl FnOnce() -> R) -> Look<R> {
+        if !self.cell.is_unchanged(self.state) {
+            Look::Again
+        } else if is_found {
+            Look::Ends(found())
+        } else {
+            Look::Elsewhere
         }
-        bank = bank.next_for(line);
     }
 }
 
-/// Whether there are markers, of whatever queue and table.
+/// How a search goes on that has looked at a cell.
+enum Look<R> {
+    Ends(R),
+    Elsewhere,
+    /// The cell has changed.
+    Again,
+}
+
+/// The markers of one queue, which may be gone.
+pub(super) struct Markers<H: Home, const ALL: Word> {
+    queue: Place,
+    home: Invariant<H>,
+}
+
+impl<H: Home, const ALL: Word> Clone for Markers<H, ALL> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<H: Home, const ALL: Word> Copy for Markers<H, ALL> {}
+
+impl<H: Home, const ALL: Word> Markers<H, ALL> {
+    #[inline]
+    pub(super) fn of(queue: *const Counts) -> Self {
+        Self { queue: Place::of(queue), home: PhantomData }
+    }
+
+    /// Leaves the marker of a ticket in a cell that has others of its block, where most are, and does not fill that: what
+    /// most do, and all that there is to it then. `false` if it cannot.
+    #[inline]
+    pub(super) fn mark_beside_others(self, ticket: Word) -> bool {
+        let block = Level::SINGLE.block_of(ticket);
+        for cell in likely_bank().bucket(self.queue, Level::SINGLE, block) {
+            if let Some((state, name)) = cell.peek()
+                && name == Level::SINGLE.name_of(block)
+                && cell.is_of(Self::table(Level::SINGLE), self.queue.address())
+            {
+                let all = state & MARKERS | 1 << Level::SINGLE.bit_of(ticket);
+                return all != MARKERS && cell.try_change(state, all);
+            }
+        }
+        false
+    }
+
+    /// Leaves markers. If they fill a block, it `may_be_joined`; `line` is for how long a line there should be room.
+    pub(super) fn mark(
+        self,
+        piece: Piece,
+        may_be_joined: impl Fn(Span) -> bool,
+        line: impl FnOnce() -> Word,
+    ) -> Marked {
+        generation().enter(Bank::forget_all);
+        let (level, first) = (piece.level, piece.span.first);
+        let marked = self.find_of(level, first, |seen| {
+            let all = seen.bits() | piece.bits();
+            let block = || level.span(seen.block, 0, BITS);
+            if all == MARKERS && level.above().is_some() && may_be_joined(block()) {
+                if Self::take(seen, seen.bits()) { Look::Ends(Marked::Full(block())) } else { Look::Again }
+            } else if seen.cell.try_change(seen.state, all) {
+                Look::Ends(Marked::Yes)
+            } else {
+                Look::Again
+            }
+        });
+        marked.unwrap_or_else(|| {
+            self.mark_in_a_new_cell(piece, line());
+            Marked::Yes
+        })
+    }
+
+    fn mark_in_a_new_cell(self, piece: Piece, line: Word) {
+        if let Level::Tickets(level @ 1..) = piece.level {
+            // Ordering: relaxed; released by the addition.
+            top_level().fetch_max(level as usize, Ordering::Relaxed);
+            // Ordering: SeqCst, before the publication itself; and so below.
+            above_singles().fetch_add(1, Ordering::SeqCst);
+        }
+        // Before the marker, so that the thread that takes it out has an alert to lower.
+        table_of::<H>().raise_alert();
+        let block = piece.level.block_of(piece.span.first);
+        let name = piece.level.name_of(block);
+        claim(self.queue, piece.level, block, line).fill(
+            Self::table(piece.level),
+            self.queue.address(),
+            name,
+            piece.bits(),
+        );
+    }
+
+    /// Takes out the marker of a ticket, and those that follow it in its cell. Only such as stand for tickets before `behind`, which
+    /// is asked for when they have been seen.
+    pub(super) fn take_from(self, ticket: Word, behind: impl Fn() -> Word) -> Option<Span> {
+        self.find_at(ticket, |seen| {
+            let bit = seen.level.bit_of(ticket);
+            let own = seen.bits() & (1 << bit);
+            let run = own | seen.level.run_behind(seen.bits(), own);
+            let run = if own == 0 { 0 } else { seen.level.bits_before(behind(), seen.block, run) };
+            if run == 0 {
+                return Look::Elsewhere;
+            }
+            let span = seen.level.span(seen.block, bit, run.count_ones());
+            if Self::take(seen, run) { Look::Ends(span) } else { Look::Again }
+        })
+    }
+
+    /// Takes out the markers in one cell that end with this ticket: the whole run, if no more than its first ticket is before `granted`, or
+    /// else that part of it of which none is.
+    pub(super) fn take_up_to(self, last: Word, granted: impl Fn() -> Word) -> Option<Span> {
+        let taken = self.find_ending_with(last, |seen, bit| {
+            let run = (seen.bits() << (Word::BITS - 1 - bit)).leading_ones();
+            let mut count = if seen.level.is_whole() { run.min(1) } else { run };
+            if count == 0 {
+                return Look::Elsewhere;
+            }
+            let (span, granted) = (|count| seen.level.span(seen.block, bit + 1 - count, count), granted());
+            if before(span(count).first.wrapping_add(1), granted) {
+                while count != 0 && before(span(count).first, granted) {
+                    count -= 1;
+                }
+            }
+            if count == 0 {
+                seen.decide(true, || None)
+            } else if Self::take(seen, run_of(count) << (bit + 1 - count)) {
+                Look::Ends(Some(span(count)))
+            } else {
+                Look::Again
+            }
+        });
+        taken.flatten()
+    }
+
+    /// Takes out the markers of these tickets, and those that follow the last of them in its cell. Only such as stand for tickets before
+    /// `behind`, as above. Returns for how many tickets they stood.
+    #[inline]
+    pub(super) fn take_among(self, tickets: Span, behind: impl Fn() -> Word) -> Word {
+        self.take_chosen(tickets, |seen, among| {
+            let last = seen.level.bit_of(tickets.last);
+            // In a block before that of the last the run ends with the block.
+            let has_last = among >> last & 1 != 0;
+            let run = if has_last { seen.level.run_behind(seen.bits(), among) } else { 0 };
+            seen.level.bits_before(behind(), seen.block, among | run)
+        })
+    }
+
+    /// Takes out the markers of these tickets, unless the last ticket for which one stands `is_own`.
+    pub(super) fn drop_among(self, tickets: Span, is_own: impl Fn(Word) -> bool) {
+        self.take_chosen(tickets, |seen, among| {
+            let bits = (0..BITS).filter(|bit| among >> bit & 1 != 0);
+            let others = bits.filter(|&bit| !is_own(seen.level.span(seen.block, bit, 1).last));
+            others.fold(0, |others, bit| others | 1 << bit)
+        });
+    }
+
+    /// Takes out some of the markers of these tickets; returns for how many tickets they stood.
+    #[inline]
+    fn take_chosen(self, tickets: Span, choose: impl Fn(Seen, Word) -> Word) -> Word {
+        let mut taken = 0;
+        self.for_each_among(tickets, |seen, among| {
+            let chosen = if among == 0 { 0 } else { choose(seen, among) };
+            if chosen == 0 {
+                return Look::Elsewhere;
+            }
+            if !Self::take(seen, chosen) {
+                return Look::Again;
+            }
+            taken += Word::from(chosen.count_ones()) * seen.level.len();
+            Look::Elsewhere
+        });
+        taken
+    }
+
+    /// For how many tickets the markers stand of these tickets. Advice.
+    pub(super) fn count_among(self, tickets: Span) -> Word {
+        let mut sum: Word = 0;
+        self.for_each_among(tickets, |seen, among| {
+            sum = sum.wrapping_add(Word::from(among.count_ones()).wrapping_mul(seen.level.len()));
+            Look::Elsewhere
+        });
+        sum
+    }
+
+    /// Whether there is a marker of this ticket. In a queue without wholes, as the next two.
+    pub(super) fn has(self, ticket: Word) -> bool {
+        self.find_at(ticket, |seen| seen.decide(seen.bits() >> seen.level.bit_of(ticket) & 1 != 0, || ())).is_some()
+    }
+
+    /// The first ticket from this one on of which there is no marker.
+    pub(super) fn behind_run_from(self, mut ticket: Word) -> Word {
+        let run_at = |ticket| {
+            self.find_at(ticket, |seen| {
+                let bit = seen.level.bit_of(ticket);
+                let run = (seen.bits() >> bit).trailing_ones();
+                seen.decide(run != 0, || seen.level.span(seen.block, bit, run))
+            })
+        };
+        while let Some(run) = run_at(ticket) {
+            ticket = run.behind();
+        }
+        ticket
+    }
+
+    /// Whether there are markers of all tickets from `first` to `last`.
+    pub(super) fn has_all(self, first: Word, mut last: Word) -> bool {
+        let run_to = |last| {
+            self.find_at(last, |seen| {
+                let bit = seen.level.bit_of(last);
+                let run = (seen.bits() << (Word::BITS - 1 - bit)).leading_ones();
+                seen.decide(run != 0, || seen.level.span(seen.block, bit + 1 - run, run))
+            })
+        };
+        loop {
+            match run_to(last) {
+                Some(run) if before(first, run.first) => last = run.before(),
+                found => return found.is_some(),
+            }
+        }
+    }
+
+    /// Takes bits out of a cell; `false` if it has changed.
+    #[inline]
+    fn take(seen: Seen, bits: Word) -> bool {
+        let left = seen.bits() & !bits;
+        let taken = seen.cell.try_change(seen.state, left);
+        if taken && left == 0 {
+            if let Level::Tickets(1..) = seen.level {
+                // Ordering: relaxed; levels that are searched for too long cost a look.
+                above_singles().fetch_sub(1, Ordering::Relaxed);
+            }
+            table_of::<H>().lower_alert();
+            seen.bank.note_end();
+        }
+        taken
+    }
+
+    /// Looks at all cells in which the marker of a ticket may be.
+    #[inline]
+    fn find_at<R>(self, ticket: Word, mut look: impl FnMut(Seen) -> Look<R>) -> Option<R> {
+        let found = self.find_of(Level::SINGLE, ticket, &mut look);
+        found.or_else(|| Self::levels_above().find_map(|level| self.find_of(level, ticket, &mut look)))
+    }
+
+    /// Looks at all cells in which a marker may be whose last ticket is this, with the place of its bit there.
+    fn find_ending_with<R>(self, last: Word, look: impl Fn(Seen, u32) -> Look<R>) -> Option<R> {
+        Self::levels().find_map(|level| {
+            let first = last.wrapping_add(1).wrapping_sub(level.len());
+            let bit = level.bit_of(first);
+            let is_there = level.ticket_at(level.block_of(first), bit) == first;
+            if is_there { self.find_of(level, first, |seen| look(seen, bit)) } else { None }
+        })
+    }
+
+    /// Looks at all cells in which the block of a ticket may be.
+    #[inline]
+    fn find_of<R>(self, level: Level, ticket: Word, mut look: impl FnMut(Seen) -> Look<R>) -> Option<R> {
+        let block = level.block_of(ticket);
+        let name = level.name_of(block);
+        for bank in banks() {
+            for cell in bank.bucket(self.queue, level, block) {
+                while let Some((state, its)) = cell.peek()
+                    && its == name
+                    && cell.is_of(Self::table(level), self.queue.address())
+                {
+                    match look(Seen { bank, cell, level, state, block }) {
+                        Look::Ends(found) => return Some(found),
+                        Look::Elsewhere => break,
+                        Look::Again => {}
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Looks at all cells in which markers of these tickets may be, and says which of the bits there are theirs.
+    #[inline]
+    fn for_each_among(self, tickets: Span, mut look: impl FnMut(Seen, Word) -> Look<()>) {
+        self.for_each_at(Level::SINGLE, tickets, &mut look);
+        Self::levels_above().for_each(|level| self.for_each_at(level, tickets, &mut look));
+    }
+
+    #[inline(always)]
+    fn for_each_at(self, level: Level, tickets: Span, look: &mut impl FnMut(Seen, Word) -> Look<()>) {
+        let (start, more) = (level.block_of(tickets.first), level.blocks_between(tickets.first, tickets.last));
+        for bank in banks() {
+            // In a bank with fewer buckets than there are blocks, in all.
+            let is_each_looked_for = more < bank.len() as Word;
+            let buckets = if is_each_looked_for { more + 1 } else { bank.len() as Word };
+            for nth in 0..buckets {
+                let wanted = level.block_behind(start, nth);
+                let bucket =
+                    if is_each_looked_for { bank.bucket(self.queue, level, wanted) } else { bank.nth(nth as usize) };
+                for cell in bucket {
+                    // Other blocks may be there as well, which have their turn, or have had it.
+                    while let Some((state, name)) = cell.peek()
+                        && let Some(block) = level.block_named(name)
+                        && (block == wanted || !is_each_looked_for)
+                        && cell.is_of(Self::table(level), self.queue.address())
+                    {
+                        let seen = Seen { bank, cell, level, state, block };
+                        let among = level.bits_among(block, tickets.first, tickets.last) & seen.bits();
+                        if !matches!(look(seen, among), Look::Again) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where markers may be.
+    fn levels() -> impl Iterator<Item = Level> {
+        core::iter::once(Level::SINGLE).chain(Self::levels_above())
+    }
+
+    #[inline]
+    fn levels_above() -> impl Iterator<Item = Level> {
+        let whole = (ALL != 0).then_some(Level::Whole(ALL));
+        (1..=highest_level()).map(Level::Tickets).chain(whole)
+    }
+
+    /// What cells have as the table.
+    #[inline]
+    fn table(level: Level) -> usize {
+        ptr::from_ref(table_of::<H>()).addr() | usize::from(level.is_whole())
+    }
+}
+
 #[inline]
-pub(super) fn are_there() -> bool {
-    // Ordering: relaxed; for markers of queues that are gone, which whoever has the place now has seen go.
-    first_bank().is_in_use_at_all() || elsewhere().load(Ordering::Relaxed) != 0
-}
-
-/// The marker whose first ticket is this.
-pub(super) fn starting_with(queue: usize, first: Word) -> Option<Found> {
-    starting_among(queue, first, 1).next()
-}
-
-/// The markers whose first ticket is one of the `n` from `first` on.
-pub(super) fn starting_among(queue: usize, first: Word, n: Word) -> impl Iterator<Item = Found> {
-    let is_among = move |found: &Found| found.span.first.wrapping_sub(first) < n;
-    let cells = banks().flat_map(move |bank| bank.cells_of(queue, first, n).map(move |number| (bank, number)));
-    cells.filter_map(move |(bank, number)| Found::at(bank, number, queue)).filter(is_among)
-}
-
-/// The marker whose last ticket is this.
-pub(super) fn ending_with(queue: usize, last: Word) -> Option<Found> {
-    let hinted = banks().flat_map(|bank| bank.hinted(queue, last).map(move |number| (bank, number)));
-    hinted.filter_map(|(bank, number)| Found::at(bank, number, queue)).find(|found| found.span.last == last)
+fn highest_level() -> u32 {
+    // Ordering: SeqCst; part of the search of pairs M1 to M3 in `abandoned`.
+    if above_singles().load(Ordering::SeqCst) == 0 {
+        return 0;
+    }
+    // Ordering: relaxed; the load above has acquired it.
+    top_level().load(Ordering::Relaxed) as u32
 }
 
 world_static! {

@@ -51,6 +51,8 @@ mod word;
 use crate::error::Stopped;
 use crate::sync::{atomic::Ordering, const_outside_models, fence_before_peek_seqcst};
 use crate::wait_table::{Home, Invariant, Limit, Peek, Wakes, table_of};
+#[cfg(layby_model)]
+pub(crate) use abandoned::granted_were_left;
 use abandoned::{Abandoned, after_conservative_grant, markers_may_be_left, note_unattended};
 use core::marker::PhantomData;
 use counts::Counts;
@@ -58,7 +60,7 @@ use inherited::{
     settle_after_post, settle_before_conservative_post, settle_before_take, settle_before_unattended_draw,
 };
 #[cfg(layby_model)]
-pub(crate) use marker_banks::{elsewhere, first_bank};
+pub(crate) use marker_banks::{above_singles, first_bank, how_many_larger, larger_banks, spare_bank, top_level};
 use markers::Span;
 use waiting::spins;
 use wake::STAGED;
@@ -92,7 +94,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     pub(crate) fn take(&self, n: Word) -> Word {
         let tickets = self.draw(n);
         if !self.counts.is_granted(tickets.last) {
-            let ended = self.wait(tickets, &Limit::NONE);
+            let ended = self.wait(tickets, None);
             debug_assert_eq!(ended, Ok(()), "a wait without a limit ends when its ticket is granted");
         }
         tickets.first
@@ -104,7 +106,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     pub(crate) fn take_within(&self, n: Word, limit: &Limit<'_>) -> Result<Word, Stopped> {
         let tickets = self.draw(n);
         if !self.counts.is_granted(tickets.last) {
-            self.wait(tickets, limit)?;
+            self.wait(tickets, Some(limit))?;
         }
         Ok(tickets.first)
     }
@@ -126,7 +128,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
             self.abandoned().settle(tickets);
             return Err(error);
         }
-        Ok(self.wait(tickets, limit)?)
+        Ok(self.wait(tickets, Some(limit))?)
     }
 
     /// Draws `n` tickets for nobody: what is granted to them is gone.
@@ -143,7 +145,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     #[inline]
     #[track_caller]
     fn draw(&self, n: Word) -> Span {
-        if markers_may_be_left() {
+        if markers_may_be_left::<H>() {
             return self.draw_unmarked(n);
         }
         let first = if ALL != 0 && n == ALL { self.draw_all() } else { self.counts.draw(n) };
@@ -181,7 +183,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     /// Waits until `tickets` are granted; or until `limit` is reached, and abandons them.
     #[cold]
     #[track_caller]
-    fn wait(&self, tickets: Span, limit: &Limit<'_>) -> Result<(), Stopped> {
+    fn wait(&self, tickets: Span, limit: Option<&Limit<'_>>) -> Result<(), Stopped> {
         let _waiting = settle_before_take::<H, ALL>(&self.counts, tickets);
         self.refuse_without_room(tickets);
         let ended = waiting::wait::<H, ALL>(&self.counts, tickets, limit);
@@ -210,7 +212,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
             if !self.counts.is_granted(first.wrapping_add(n - 1)) {
                 return None;
             }
-            if markers_may_be_left() {
+            if markers_may_be_left::<H>() {
                 self.abandoned().drop_left_markers(Span::of(first, n));
             }
             // Ordering: SeqCst, as in `Counts::draw_unchecked`, though nobody waits for what is granted: every change of
@@ -333,6 +335,16 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
 
     #[cold]
     fn wake_after_grant(&self, first: Word, n: Word) {
+        if n == 1 {
+            settle_after_post::<H>(&self.counts, first);
+            self.abandoned().after_grant_of_one(first);
+        } else {
+            self.wake_after_grant_of_many(first, n);
+        }
+    }
+
+    #[cold]
+    fn wake_after_grant_of_many(&self, first: Word, n: Word) {
         self.after_grant(first, n, &mut Wakes::default());
     }
 

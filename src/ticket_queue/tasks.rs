@@ -80,7 +80,7 @@ impl<H: Home, const ALL: Word> TicketQueue<H, ALL> {
     #[inline]
     fn is_granted_to_task(&self, tickets: Span) -> Option<Word> {
         let is_granted = || self.counts.is_granted(tickets.last);
-        let is_admitted = is_granted() || self.abandoned().pass_over_before(tickets) && is_granted();
+        let is_admitted = is_granted() || self.abandoned().passes_over_before(tickets) && is_granted();
         is_admitted.then_some(tickets.first)
     }
 

@@ -35,17 +35,21 @@ use crate::error::Stopped;
 use crate::spin_policy::{self, SpinFirst};
 use crate::sync::IN_A_MODEL;
 use crate::sys::{Backend, cpus, keepers::Keeper};
-use crate::wait_table::{Home, Limit, table_of};
-use core::{cell::Cell, mem, time::Duration};
+use crate::wait_table::{Home, Invariant, Key, Limit, table_of};
+use core::{cell::Cell, marker::PhantomData, mem, time::Duration};
 
 /// How many waiters are near, and made ready: the paper's LongTermThreshold. See docs/measurements.md, "Near
 /// and far".
 pub(super) const NEAR: Distance = if IN_A_MODEL { 2 } else { 4 };
 
 /// Waits until `tickets` are granted, or `limit` is reached and they still are not.
-#[cold]
-pub(super) fn wait<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, limit: &Limit<'_>) -> Result<(), Stopped> {
-    let on_unwind = Leave::<H, ALL>(Abandoned::of(counts), tickets);
+#[inline]
+pub(super) fn wait<H: Home, const ALL: Word>(
+    counts: &Counts,
+    tickets: Span,
+    limit: Option<&Limit<'_>>,
+) -> Result<(), Stopped> {
+    let on_unwind = Leave::<H, ALL>(counts, tickets, PhantomData);
     let ended = wait_for_turn::<H, ALL>(counts, tickets, limit);
     mem::forget(on_unwind);
     ended
@@ -53,23 +57,68 @@ pub(super) fn wait<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, lim
 
 /// A waiter that passes permits on calls the wakers of tasks, and these may unwind: it leaves the queue then, with all that it
 /// was given.
-struct Leave<'a, H: Home, const ALL: Word>(Abandoned<'a, H, ALL>, Span);
+struct Leave<'a, H: Home, const ALL: Word>(&'a Counts, Span, Invariant<H>);
 
 impl<H: Home, const ALL: Word> Drop for Leave<'_, H, ALL> {
+    #[inline]
     fn drop(&mut self) {
-        self.0.settle(self.1);
+        Abandoned::<H, ALL>::of(self.0).settle(self.1);
     }
 }
 
-fn wait_for_turn<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, limit: &Limit<'_>) -> Result<(), Stopped> {
-    let place = Place::<H, ALL>::of(counts, tickets);
+#[inline]
+fn wait_for_turn<H: Home, const ALL: Word>(
+    counts: &Counts,
+    tickets: Span,
+    limit: Option<&Limit<'_>>,
+) -> Result<(), Stopped> {
+    let cpus = cpus::count_with_this_thread();
+    // With one CPU nobody else runs while this thread is awake.
+    if cpus == 1 && spins::<H>() {
+        // The first of the two is all that many a wait is made of: nothing of a limit is left in it.
+        return match limit {
+            None => sleep_until_granted::<H, ALL>(counts, tickets, &Limit::NONE),
+            Some(limit) => sleep_until_granted_within::<H, ALL>(counts, tickets, limit),
+        };
+    }
+    wait_awake_first::<H, ALL>(counts, tickets, cpus, limit.unwrap_or(&Limit::NONE))
+}
+
+#[inline(always)]
+fn sleep_until_granted<H: Home, const ALL: Word>(
+    counts: &Counts,
+    tickets: Span,
+    limit: &Limit<'_>,
+) -> Result<(), Stopped> {
+    let turn = Turn::<H, ALL>::of(counts, tickets);
+    table_of::<H>().wait_until_at(turn.key(), limit, || turn.is_granted(), SpinFirst::No)
+}
+
+#[inline(never)]
+fn sleep_until_granted_within<H: Home, const ALL: Word>(
+    counts: &Counts,
+    tickets: Span,
+    limit: &Limit<'_>,
+) -> Result<(), Stopped> {
+    sleep_until_granted::<H, ALL>(counts, tickets, limit)
+}
+
+/// Waits for its turn where it may pay to stay awake for a while.
+#[inline(never)]
+fn wait_awake_first<H: Home, const ALL: Word>(
+    counts: &Counts,
+    tickets: Span,
+    cpus: usize,
+    limit: &Limit<'_>,
+) -> Result<(), Stopped> {
+    let place = Place::of(Turn::<H, ALL>::of(counts, tickets), cpus);
     let sleeps_at_once = spin_policy::machine_is_busy() || place.pace.is_slow_for_a_waiter();
-    let is_over = || place.is_granted() || limit.is_cancelled();
+    let is_over = || place.turn.is_granted() || limit.is_cancelled();
     let stay_awake = || {
         let ahead = place.turns_ahead();
         // The next in line polls a few times even on a busy machine: a holder that runs may be about to hand over.
         if ahead < 0 || (sleeps_at_once && ahead > 0) || place.pace.is_slow() {
-            return place.is_granted();
+            return place.turn.is_granted();
         }
         let in_vain = |awake| place.is_in_vain(awake, ahead);
         let ended = spin_policy::spin_in_queue_until(limit.deadline(), is_over, || place.may_spin(), in_vain);
@@ -81,21 +130,17 @@ fn wait_for_turn<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, limit
         place.has_got_its_turn(spin_policy::yield_in_queue_until(limit.deadline(), is_over, in_vain))
     };
     let sleep_until = |condition: &dyn Fn() -> bool, spin_first: SpinFirst| {
-        table_of::<H>().wait_until_at(key_of(counts, tickets.last), limit, condition, spin_first)
+        table_of::<H>().wait_until_at(place.turn.key(), limit, condition, spin_first)
     };
 
     if !spins::<H>() {
-        let is_granted = || place.is_granted();
+        let is_granted = || place.turn.is_granted();
         let yielded = spin_policy::yield_until(|| is_granted() || limit.is_cancelled()) && is_granted();
         return if yielded { Ok(()) } else { sleep_until(&is_granted, SpinFirst::No) };
     }
-    // With one CPU nobody else runs while this thread is awake.
-    if place.cpus == 1 {
-        return sleep_until(&|| place.is_granted(), SpinFirst::No);
-    }
     if place.is_in_a_long_queue {
         let keeper = if sleeps_at_once { None } else { Keeper::of_this_cpu() };
-        let is_granted = || place.is_granted();
+        let is_granted = || place.turn.is_granted();
         return if keeper.is_some_and(keep_awake) { Ok(()) } else { sleep_until(&is_granted, SpinFirst::No) };
     }
     // Awake, on `grant`.
@@ -108,7 +153,7 @@ fn wait_for_turn<H: Home, const ALL: Word>(counts: &Counts, tickets: Span, limit
         sleep_until(&|| place.is_near(), spin_first)?;
     }
     // Near: awake once more, then asleep until its turn has come.
-    if stay_awake() { Ok(()) } else { sleep_until(&|| place.is_granted(), SpinFirst::No) }
+    if stay_awake() { Ok(()) } else { sleep_until(&|| place.turn.is_granted(), SpinFirst::No) }
 }
 
 /// Whether waiters stay awake for a while. Otherwise nobody is made ready either: it would be woken to sleep again.
@@ -121,14 +166,48 @@ pub(super) fn are_made_ready(queue: *const Counts) -> bool {
     cpus::count() > 1 && !spin_policy::machine_is_busy() && Pace::of(queue).is_quick_and_short()
 }
 
-/// Where a waiter stands in the queue.
-struct Place<'a, H: Home, const ALL: Word> {
+/// What a waiter waits for.
+struct Turn<'a, H: Home, const ALL: Word> {
     counts: &'a Counts,
-    abandoned: Abandoned<'a, H, ALL>,
-    pace: &'static Pace,
+    home: Invariant<H>,
     /// The value of `grant` for which it has looked for a marker before it.
     looked_at: Cell<Option<Word>>,
     tickets: Span,
+}
+
+impl<'a, H: Home, const ALL: Word> Turn<'a, H, ALL> {
+    #[inline]
+    fn of(counts: &'a Counts, tickets: Span) -> Self {
+        Self { counts, home: PhantomData, looked_at: Cell::new(None), tickets }
+    }
+
+    /// What it waits on.
+    #[inline]
+    fn key(&self) -> Key {
+        key_of(self.counts, self.tickets.last)
+    }
+
+    /// Also makes it so, if that is up to us: W in [`super::abandoned`]. Once for each value of `grant` is enough: who leaves
+    /// a marker after that sees that value.
+    #[inline]
+    fn is_granted(&self) -> bool {
+        let granted = self.counts.granted();
+        if before(self.tickets.last, granted) {
+            return true;
+        }
+        let abandoned = Abandoned::<H, ALL>::of(self.counts);
+        if self.looked_at.get() == Some(granted) || !abandoned.may_be_granted() {
+            return false;
+        }
+        self.looked_at.set(Some(granted));
+        abandoned.pass_over_before(self.tickets) && self.counts.is_granted(self.tickets.last)
+    }
+}
+
+/// Where a waiter stands in the queue.
+struct Place<'a, H: Home, const ALL: Word> {
+    turn: Turn<'a, H, ALL>,
+    pace: &'static Pace,
     /// How many were ahead of it when it came.
     ahead: usize,
     cpus: usize,
@@ -137,10 +216,9 @@ struct Place<'a, H: Home, const ALL: Word> {
 }
 
 impl<'a, H: Home, const ALL: Word> Place<'a, H, ALL> {
-    fn of(counts: &'a Counts, tickets: Span) -> Self {
-        let (abandoned, pace, looked_at) = (Abandoned::of(counts), Pace::of(counts), Cell::new(None));
-        let (ahead, cpus, is_in_a_long_queue) = (0, cpus::count_with_this_thread(), false);
-        let mut place = Self { counts, abandoned, pace, looked_at, tickets, ahead, cpus, is_in_a_long_queue };
+    fn of(turn: Turn<'a, H, ALL>, cpus: usize) -> Self {
+        let pace = Pace::of(turn.counts);
+        let mut place = Self { turn, pace, ahead: 0, cpus, is_in_a_long_queue: false };
         place.ahead = usize::try_from(place.turns_ahead()).unwrap_or(0);
         place.is_in_a_long_queue = pace.is_long_for_a_waiter(place.ahead, cpus);
         place
@@ -149,24 +227,13 @@ impl<'a, H: Home, const ALL: Word> Place<'a, H, ALL> {
     /// How many are ahead of it by now: tickets, or where a holder may take `ALL` of them, holders. Who has been granted some of
     /// its tickets counts those that it lacks.
     fn turns_ahead(&self) -> Distance {
-        let ahead = self.counts.tickets_ahead_of(self.tickets.last);
-        let own = self.tickets.len().cast_signed() - 1;
+        let ahead = self.turn.counts.tickets_ahead_of(self.turn.tickets.last);
+        let own = self.turn.tickets.len().cast_signed() - 1;
         if ALL == 0 || ahead < own { ahead } else { holders_of::<ALL>((ahead - own).cast_unsigned()).cast_signed() }
     }
 
-    /// Also makes it so, if that is up to us: W in [`super::abandoned`]. Once for each value of `grant` is enough: who leaves
-    /// a marker after that sees that value.
-    fn is_granted(&self) -> bool {
-        let granted = self.counts.granted();
-        if before(self.tickets.last, granted) {
-            return true;
-        }
-        let has_looked = self.looked_at.replace(Some(granted)) == Some(granted);
-        !has_looked && self.abandoned.pass_over_before(self.tickets) && self.counts.is_granted(self.tickets.last)
-    }
-
     fn is_near(&self) -> bool {
-        self.is_granted() || self.turns_ahead() < NEAR
+        self.turn.is_granted() || self.turns_ahead() < NEAR
     }
 
     /// Whether there is a CPU for each who stood before it when it came.
@@ -176,7 +243,7 @@ impl<'a, H: Home, const ALL: Word> Place<'a, H, ALL> {
 
     /// Whether a wait that ended awake is over because it was granted.
     fn has_got_its_turn(&self, ended: bool) -> bool {
-        let granted = ended && self.is_granted();
+        let granted = ended && self.turn.is_granted();
         if granted {
             self.pace.note_quick_wait();
         }

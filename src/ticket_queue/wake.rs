@@ -21,6 +21,23 @@ pub(super) const STAGED: Word = NEAR.cast_unsigned();
 /// and a queue made in this place would believe them.
 #[inline(always)]
 pub(super) fn wake_holder<H: Home, const ALL: Word>(queue: *const Counts, ticket: Word, due: &mut Wakes<H::Backend>) {
+    let hash = wake_thread_of_holder::<H, ALL>(queue, ticket);
+    wake_task_of_holder::<H>(queue, ticket, hash, due);
+}
+
+/// The second half: if the holder is a task, whose key has this hash. A task is woken when it may go, and not before: to make it
+/// ready would be to have it polled for nothing.
+#[inline(always)]
+pub(super) fn wake_task_of_holder<H: Home>(queue: *const Counts, ticket: Word, hash: u32, due: &mut Wakes<H::Backend>) {
+    let table = table_of::<H>();
+    if table.has_tasks() {
+        table.wake_tasks_hashed(hash, || key_of(queue, ticket), due);
+    }
+}
+
+/// The first half: if the holder is a thread. Returns the hash of its key.
+#[inline(always)]
+pub(super) fn wake_thread_of_holder<H: Home, const ALL: Word>(queue: *const Counts, ticket: Word) -> u32 {
     let table = table_of::<H>();
     let hash = key_of(queue, ticket).hash();
     let staged = Key::hash_behind(hash, STAGED as u32);
@@ -30,10 +47,7 @@ pub(super) fn wake_holder<H: Home, const ALL: Word>(queue: *const Counts, ticket
     if stages && spins::<H>() {
         make_ready::<H>(queue, ticket);
     }
-    // A task is woken when it may go, and not before: to make it ready would be to have it polled for nothing.
-    if table.has_tasks() {
-        table.wake_tasks_hashed(hash, || key_of(queue, ticket), due);
-    }
+    hash
 }
 
 /// The same, of several. If there are more tickets to look for than the table has slots, all slots are searched for them once.

@@ -162,3 +162,18 @@ macro_rules! counting_backend {
     };
 }
 pub(crate) use counting_backend;
+
+/// Has a conservative post grant a ticket that was given up before another's. From then on all who wait, and all who give up, look for
+/// such tickets before their own.
+pub(crate) fn a_granted_ticket_was_given_up() {
+    let (semaphore, gives_up) = (layby::sema::Semaphore::new(0), layby::Cancel::new());
+    thread::scope(|s| {
+        let first = s.spawn(|| semaphore.take_within(&gives_up));
+        eventually(|| semaphore.waiters() == 1);
+        s.spawn(|| semaphore.take());
+        eventually(|| semaphore.waiters() == 2);
+        gives_up.cancel();
+        assert!(first.join().unwrap().is_err());
+        semaphore.post_conservatively();
+    });
+}

@@ -4,6 +4,7 @@
 use crate::bell::{Bell, block_on, poll, poll_once};
 use crate::explore::{explore_roles, explore_run};
 use layby::sema::{Pool, Semaphore};
+use loom::thread;
 use std::{pin::pin, sync::Arc};
 
 type Post = fn(&Semaphore);
@@ -43,6 +44,46 @@ fn a_task_takes_against_post() {
     for post in POSTS {
         explore(3, [take, post], is_empty);
     }
+}
+
+/// T1, of a post that looks for a marker before and after, because another semaphore of the table has one.
+#[test]
+fn a_take_against_a_conservative_post_past_anothers_marker() {
+    explore_run(2, || {
+        let (semaphore, other) = (Arc::new(Semaphore::new(0)), Semaphore::new(0));
+        let (mut left, mut waits) = (Box::pin(other.take_async()), Box::pin(other.take_async()));
+        poll_once(left.as_mut());
+        poll_once(waits.as_mut());
+        drop(left);
+        let taker = thread::spawn({
+            let semaphore = Arc::clone(&semaphore);
+            move || semaphore.take()
+        });
+        semaphore.post_conservatively();
+        taker.join().unwrap();
+        drop(waits);
+        is_empty(&semaphore);
+    });
+}
+
+/// M3: the markers of two who leave are in two cells, and a permit comes for the first when the second is leaving.
+#[test]
+fn one_leaves_behind_another_against_a_conservative_post() {
+    explore_run(2, || {
+        let semaphore = Arc::new(Semaphore::new(1));
+        assert!(semaphore.try_take());
+        let [mut first, mut second, mut third] = [(); 3].map(|()| Box::pin(semaphore.acquire_owned_async()));
+        let bell = Bell::new();
+        poll_once(first.as_mut());
+        poll_once(second.as_mut());
+        assert!(poll(third.as_mut(), &bell).is_pending());
+        drop(first);
+        let leaves = thread::spawn(move || drop(second));
+        semaphore.post_conservatively();
+        leaves.join().unwrap();
+        bell.wait();
+        assert!(poll(third.as_mut(), &bell).is_ready());
+    });
 }
 
 #[test]

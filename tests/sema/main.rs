@@ -13,11 +13,12 @@ mod queue;
 mod random;
 
 use common::{
-    end_of_time, eventually,
+    a_granted_ticket_was_given_up, end_of_time, eventually,
     homes::{OneSlot, Parking, Spinning},
     watchdog,
 };
 use layby::{
+    Cancel,
     sema::{OwnedPermit, Permit, Semaphore},
     wait_table::{Global, Home},
 };
@@ -302,6 +303,41 @@ fn single_posts_to_a_full_semaphore_are_not_lost() {
     assert_eq!(state(&semaphore), (MAX, 0), "as many as can be taken at once");
     assert!(semaphore.try_take_many(semaphore.available()), "what is shown cannot be taken");
     assert_eq!(state(&semaphore), (2, 0));
+}
+
+/// A waiter looks before its tickets for those that were given up, each time that it sees another `grant`.
+#[test]
+fn who_waits_looks_at_each_grant_for_those_who_left() {
+    let _watchdog = watchdog();
+    a_granted_ticket_was_given_up();
+    let (semaphore, other) = (Semaphore::new(0), Semaphore::new(0));
+    let (leaves, leaves_other) = (Cancel::new(), Cancel::new());
+    thread::scope(|s| {
+        let joined_by = |semaphore: &Semaphore, nth| eventually(|| semaphore.waiters() == nth);
+        // As long as somebody has left another semaphore's line, those who wait look.
+        let left = s.spawn(|| other.take_within(&leaves_other));
+        joined_by(&other, 1);
+        s.spawn(|| other.take());
+        joined_by(&other, 2);
+        leaves_other.cancel();
+        left.join().unwrap().unwrap_err();
+        s.spawn(|| semaphore.take());
+        joined_by(&semaphore, 1);
+        let second = s.spawn(|| semaphore.take_within(&leaves));
+        joined_by(&semaphore, 2);
+        s.spawn(|| semaphore.take());
+        joined_by(&semaphore, 3);
+        // By then the third has looked, as a rule.
+        thread::sleep(MOMENT);
+        leaves.cancel();
+        second.join().unwrap().unwrap_err();
+        semaphore.post_conservatively();
+        joined_by(&semaphore, 1);
+        semaphore.post_conservatively();
+        joined_by(&semaphore, 0);
+        other.post();
+    });
+    assert_eq!((state(&semaphore), state(&other)), ((0, 0), (0, 0)));
 }
 
 /// Behind a line as long as can be, what is tried for is as far away as can be.

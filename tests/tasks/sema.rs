@@ -198,6 +198,32 @@ fn a_conservative_post_goes_past_those_who_left() {
     assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
 }
 
+/// The same, if they are so many that their markers are in several cells, and some of them stand for many.
+#[test]
+fn a_conservative_post_goes_past_very_many_who_left() {
+    const LEAVE: usize = 199;
+    for stay in [0, 1, 31] {
+        let semaphore = Semaphore::new(0);
+        let mut line: Vec<_> = (0..stay + LEAVE).map(|_| Some(Box::pin(semaphore.take_async()))).collect();
+        for future in &mut line {
+            assert!(poll_once(future.as_mut().unwrap().as_mut()).is_pending());
+        }
+        let (mut last, woken) = (Box::pin(semaphore.take_async()), Woken::new());
+        assert!(poll(last.as_mut(), &woken).is_pending());
+        for future in &mut line[..stay] {
+            semaphore.post_conservatively();
+            assert!(poll_once(future.as_mut().unwrap().as_mut()).is_ready());
+        }
+        // In another order than that of the line.
+        (0..LEAVE).for_each(|nth| line[stay + nth * 7 % LEAVE] = None);
+        assert_eq!(woken.count(), 0);
+        semaphore.post_conservatively();
+        woken.reaches(1);
+        assert!(poll(last.as_mut(), &woken).is_ready());
+        assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
+    }
+}
+
 #[test]
 fn threads_and_tasks_are_admitted_in_the_order_of_the_line() {
     let _watchdog = watchdog();
