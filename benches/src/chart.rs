@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 
 const PANEL_WIDTH: f64 = 780.0;
 const PANEL_HEIGHT: f64 = 640.0;
+/// More would be too small to read on a page.
+const PANELS_IN_A_ROW: usize = 2;
 const HEADER: f64 = 92.0;
 /// The plot inside its panel; to the right of it stand the names.
 const LEFT: f64 = 78.0;
@@ -25,7 +27,7 @@ const PNG_SCALE: f32 = 2.0;
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#444444"];
 const DASHES: [&str; 5] = ["", "9 4", "3 3", "12 4 3 4", "1 4"];
 
-/// Panels side by side, under a title and two lines of notes.
+/// Panels, two side by side in each row, under a title and two lines of notes.
 pub struct Chart {
     pub title: String,
     pub notes: [String; 2],
@@ -51,7 +53,9 @@ pub struct Line {
 
 impl Chart {
     pub fn svg(&self) -> String {
-        let (width, height) = (PANEL_WIDTH * self.panels.len().max(1) as f64 + 20.0, HEADER + PANEL_HEIGHT);
+        let (columns, rows) =
+            (self.panels.len().clamp(1, PANELS_IN_A_ROW), self.panels.len().div_ceil(PANELS_IN_A_ROW));
+        let (width, height) = (PANEL_WIDTH * columns as f64 + 20.0, HEADER + PANEL_HEIGHT * rows.max(1) as f64);
         let mut svg = format!(
             r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="Ubuntu, 'DejaVu Sans', Helvetica, Arial, sans-serif" font-size="15" fill="#111">
 <rect width="100%" height="100%" fill="white"/>
@@ -62,8 +66,9 @@ impl Chart {
             text(&mut svg, 24.0, y, "start", 13, note);
         }
         for (index, panel) in self.panels.iter().enumerate() {
-            writeln!(svg, r#"<g transform="translate({} {HEADER})">"#, PANEL_WIDTH * index as f64)
-                .expect("to a string");
+            let (row, column) = (index / PANELS_IN_A_ROW, index % PANELS_IN_A_ROW);
+            let (x, y) = (PANEL_WIDTH * column as f64, HEADER + PANEL_HEIGHT * row as f64);
+            writeln!(svg, r#"<g transform="translate({x} {y})">"#).expect("to a string");
             panel.draw(&mut svg);
             svg.push_str("</g>\n");
         }

@@ -34,8 +34,9 @@ pub const CPU: Figure = Figure {
 };
 
 impl Figure {
+    /// `None` if there is nothing to compare: no runs, or in most of them nothing happened.
     pub fn value(&self, record: &Record, contender: &str, threads: usize) -> Option<f64> {
-        record.cell(contender, threads).map(|cell| (self.of)(&cell))
+        record.cell(contender, threads).map(|cell| (self.of)(&cell)).filter(|&value| value > 0.0)
     }
 
     /// Whether the first is ahead of the second, by however little.

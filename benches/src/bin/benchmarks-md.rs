@@ -41,9 +41,11 @@ layby-atomic a count on `layby::atomic`, ticket and twa-* the paper's listings. 
 says what the others are. A dash: it only spins, and is left out with more threads than CPUs.
 ";
 
-const ELSEWHERE: &str = "\
-Not in this record: on a busy machine, on which nothing is recorded, a FIFO queue of more threads than CPUs can fall behind
-tokio's. See [DESIGN.md](DESIGN.md) about busy machines.
+const BUSY: &str = "\
+The same beside programs that compute without end, one for each CPU, which semabench starts and ends. Runs differ more there than
+on an idle machine: the scheduler decides who of the strangers is interrupted, and when.
+[DESIGN.md](DESIGN.md#busy-machines) has what a waiter does then, and [docs/measurements.md](docs/measurements.md#busy-machines) what
+was tried.
 ";
 
 fn main() -> ExitCode {
@@ -76,8 +78,7 @@ fn make(records: &Path) -> Result<String, String> {
     let mut directories: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     directories.sort();
     let newest = directories.pop().ok_or_else(|| format!("no record in {}; --help says how", records.display()))?;
-    // What the page says is about an idle machine.
-    let semabench = read::<Record>(&newest.join("semabench.json"))?.beside(0);
+    let semabench: Record = read(&newest.join("semabench.json"))?;
     let bars: bars::Record = read(&newest.join("bars.json"))?;
     let name = newest.file_name().unwrap_or_default().to_string_lossy();
     Ok(page(&format!("benches/record/{name}"), &semabench, &bars))
@@ -85,19 +86,19 @@ fn make(records: &Path) -> Result<String, String> {
 
 /// The page of one record, which lies at `place` from the root of the repository.
 fn page(place: &str, semabench: &Record, bars: &bars::Record) -> String {
-    let list = |lines: Vec<String>| lines.iter().map(|line| format!("- {line}\n")).collect::<String>();
-    let (concluded, from_bars) = (list(conclusions::of_semabench(semabench)), list(conclusions::of_bars(bars)));
-    let (lost, missed) = (losses::in_semabench(semabench), losses::in_bars(bars));
-    let (throughput, tail) = (squeezed(&report::throughput(semabench)), squeezed(&report::tail(semabench)));
+    let idle = &semabench.beside(0);
+    let (concluded, from_bars) = (list(conclusions::of_semabench(idle)), list(conclusions::of_bars(bars)));
+    let (lost, missed) = (losses::in_semabench(idle), losses::in_bars(bars));
+    let (throughput, tail) = (squeezed(&report::throughput(idle)), squeezed(&report::tail(idle)));
     format!(
         "# Benchmarks\n\n![operations a second against threads]({place}/semabench.svg)\n\n{ABOUT}\n{}\n\
          ## What to conclude\n\nEvery ratio is ours divided by theirs, of medians; the least and \
-         the greatest over T, each with both figures.\n\n{concluded}{from_bars}\n\
-         ## Where we lose\n\nEvery figure and T at which somebody else is ahead of ours.\n\n{lost}\n\
+         the greatest over T, each with both figures. On an idle machine.\n\n{concluded}{from_bars}\n\
+         ## Where we lose\n\nEvery figure and T at which somebody else is ahead of ours, on an idle machine.\n\n{lost}\n\
          Bars missed, or too noisy to judge (median ratio; middle half of the rounds):\n\n\
-         {missed}\n{ELSEWHERE}\n\
+         {missed}\n\
          ## Operations a second\n\n{NAMES}\n{throughput}\
-         ## p99.9 of the wait\n\nWithout those of ours that are there to be compared.\n\n{tail}\
+         ## p99.9 of the wait\n\nWithout those of ours that are there to be compared.\n\n{tail}{}\
          ## The rest\n\n\
          - [Fairness, p99, longest wait, context switches, CPU time]({place}/semabench.md); [medians]({place}/semabench.csv) \
          and [every run]({place}/runs.csv) as CSV.\n\
@@ -106,7 +107,26 @@ fn page(place: &str, semabench: &Record, bars: &bars::Record) -> String {
          [as CSV]({place}/coherence.csv).\n\n\
          Made by benches/src/bin/benchmarks-md.rs from [the record]({place}): do not edit it.\n",
         circumstances(semabench, bars),
+        busy(semabench),
     )
+}
+
+/// What a record says of a machine that others use as well, if it was measured there.
+fn busy(semabench: &Record) -> String {
+    let Some(number) = semabench.numbers_beside().into_iter().find(|&number| number > 0) else {
+        return String::new();
+    };
+    let record = &semabench.beside(number);
+    let (concluded, lost) = (list(conclusions::of_semabench(record)), losses::in_semabench(record));
+    let (throughput, cpu) = (squeezed(&report::throughput(record)), squeezed(&report::cpu(record)));
+    format!(
+        "## On a busy machine\n\n{BUSY}\n{concluded}\nWhere somebody else is ahead:\n\n{lost}\n\
+         Operations a second:\n\n{throughput}CPU seconds a million operations:\n\n{cpu}",
+    )
+}
+
+fn list(lines: Vec<String>) -> String {
+    lines.iter().map(|line| format!("- {line}\n")).collect()
 }
 
 /// Tables without the spaces and dashes that align them for the eye.

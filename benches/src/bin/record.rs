@@ -1,15 +1,16 @@
 //! Records everything on a quiet machine. See `--help`.
 
 use clap::Parser;
-use layby_bench::{machine, quiet};
+use layby_bench::{machine, os, quiet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// Makes the record of today: benches/record/YYYY-MM-DD, and BENCHMARKS.md from it. Takes about ten minutes.
+/// Makes the record of today: benches/record/YYYY-MM-DD, and BENCHMARKS.md from it. Takes about twenty minutes.
 ///
-/// In this order: semabench, bars (both refuse unless the machine is quiet before, during and after; between them it waits
-/// until the load average has fallen), coherence (which counts, and does not care), benchmarks-md. Nothing is written to
+/// In this order: semabench, on the idle machine and beside a program for each CPU that never sleeps, and bars (both refuse
+/// unless the machine is quiet but for that before, during and after; between them it waits until the load average has
+/// fallen), coherence (which counts, and does not care), benchmarks-md. Nothing is written to
 /// benches/record or to BENCHMARKS.md before all of them have succeeded. An earlier record of the same day is replaced.
 #[derive(Parser)]
 #[command(name = "record", verbatim_doc_comment)]
@@ -21,6 +22,12 @@ struct Arguments {
 
 /// Where the record grows, from the root of the repository.
 const STAGING: &str = "target/record";
+
+/// How long each run of semabench is: all of them take some minutes then.
+const SECONDS: &str = "0.2";
+
+/// Of the bars, which take three quarters of a minute for each.
+const ROUNDS: &str = "11";
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -54,10 +61,12 @@ fn record(root: &Path, name: &str) -> Result<(), String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--release", "-p", "layby-bench", "--features", "png", "--bins"]);
     stage("build", &mut cargo, root, &[0])?;
-    stage("semabench", program("semabench")?.args(["--record", "--output", STAGING]), root, &[0])?;
+    let beside = format!("0,{}", os::cpus());
+    let semabench = ["--record", "--output", STAGING, "--beside", &beside, "--seconds", SECONDS];
+    stage("semabench", program("semabench")?.args(semabench), root, &[0])?;
     // 1 is a bar that falls short: that is recorded as well.
     let bars = format!("{STAGING}/bars.json");
-    stage("bars", program("bars")?.args(["--record", &bars]), root, &[0, 1])?;
+    stage("bars", program("bars")?.args(["--record", &bars, "--rounds", ROUNDS]), root, &[0, 1])?;
     stage("coherence", program("coherence")?.args(["--output", STAGING]), root, &[0])?;
     replace(&staging, &root.join("benches/record").join(name))?;
     stage("benchmarks-md", &mut program("benchmarks-md")?, root, &[0])

@@ -120,7 +120,15 @@ fn parts(record: &Record) -> impl Iterator<Item = (usize, Record)> {
 
 /// The 99.9th percentile of the wait in both classes, of those that are meant to be used and of peers.
 pub fn tail(record: &Record) -> String {
-    let (_, figure) = FIGURES[4];
+    of_products_and_peers(record, FIGURES[4])
+}
+
+/// The CPU time of an operation, likewise.
+pub fn cpu(record: &Record) -> String {
+    of_products_and_peers(record, FIGURES[7])
+}
+
+fn of_products_and_peers(record: &Record, (_, figure): Figure) -> String {
     let table = |class| {
         let mut names = record.contenders(class);
         names.retain(|name| !record.is_ours(name) || losses::is_product(name));
