@@ -49,8 +49,8 @@ const MOST_LARGER: usize = if cfg!(layby_loom) {
     16
 };
 
-/// A bank is made for a line of up to eight million tickets at once: 16 MiB. A longer one finds room in several. A model's banks
-/// are all of one size.
+/// A bank is made for a line of up to eight million tickets at once: 16 MiB. A longer one finds room in several, of which each is larger
+/// than the one before. A model's banks are all of one size.
 const LARGEST_LEAP: usize = if IN_A_MODEL {
     BUCKETS
 } else if cfg!(miri) {
@@ -219,11 +219,11 @@ pub(super) fn claim(queue: Place, level: Level, block: Word, line: Word) -> Clai
         return claim;
     }
     let mut smaller = first_bank();
-    for number in 0.. {
+    for (number, place) in larger_banks().iter().enumerate() {
         // If several threads make one at the same time, one of them wins. Not std's `OnceLock`, where the others wait for it: a child
         // that was forked meanwhile would wait forever.
         let buckets = places_for(line).max(GROWTH * smaller.len());
-        let bank = larger_banks()[number].get_or_init(|| Box::new(Bank::with_buckets(buckets)));
+        let bank = place.get_or_init(|| Box::new(Bank::with_buckets(buckets)));
         // Ordering: SeqCst, before what is published there.
         how_many_larger().fetch_max(number + 1, Ordering::SeqCst);
         if let Some(claim) = claim_in(bank) {

@@ -10,16 +10,29 @@
 //!
 //! | state | meaning | next |
 //! |---|---|---|
-//! | version, no bits | free | `CLAIMED` by compare-and-swap, with the next version |
+//! | version, no bits | free | `CLAIMED`, by compare-and-swap |
 //! | version, `CLAIMED` | its claimer writes the fields | the first bits, stored by the claimer |
-//! | version, bits | markers | more bits, or fewer, by compare-and-swap; with none it is free |
+//! | version, bits | markers | more bits, by compare-and-swap; or fewer, and the next version; with none it is free |
 //!
-//! Who puts bits in, or takes them out, reads the fields between its load of the state and its compare-and-swap. If that succeeds the fields are
-//! those of this version: they are rewritten only after a claim of the next version, which finds no bits. Who only looks loads the state once
-//! more instead.
+//! Whoever puts bits in, or takes them out, reads the fields, and what else the decision rests on, between its load of the state and its
+//! compare-and-swap. If that succeeds nothing has been taken out in between: the fields are those of these bits, since they are rewritten
+//! only when there are none, and the bits are the very markers that were seen. Wrong, if a bit that comes back made the same
+//! state:
 //!
-//! (The version has 31 bits, or 27 where a word has 32: a thread that stops between the two for just as many claims of this cell would be
-//! deceived.)
+//! ```text
+//! 2 and 3 are drawn; 2 is abandoned                         draws the next ticket, and has loaded it: 2
+//!                                                           sees a marker for 2
+//! 3 gives up: 3 and 2 are given back, the marker is gone
+//!                                                           2 is not drawn: another queue has left its marker
+//! 2 and 3 are drawn again, 2 is abandoned: the same bits
+//!                                                           takes it out, and forgets it
+//! (a permit for 2 is lost)
+//! ```
+//!
+//! A thread that only looks loads the state once more instead.
+//!
+//! (The version has 31 bits, or 27 where a word has 32: a thread that stops between the two while markers are taken out of this cell just
+//! as many times would be deceived.)
 //!
 //! Two threads may claim a cell each for the same block. A marker is in one of them, and all are looked at.
 //!
@@ -334,10 +347,9 @@ impl Cell {
         if seen & (MARKERS | CLAIMED) != 0 {
             return None;
         }
-        let version = seen.wrapping_add(VERSION);
         // Ordering: relaxed; the writes that follow are releases, so that the last taker's reads of the fields lie before them.
-        self.state.compare_exchange(seen, version | CLAIMED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
-        Some(Claim { cell: self, version })
+        self.state.compare_exchange(seen, seen | CLAIMED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
+        Some(Claim { cell: self, version: seen })
     }
 
     /// Forgets the markers of the parent process, or what one of its threads was in the middle of. Nobody else looks at the
@@ -346,7 +358,7 @@ impl Cell {
         let seen = self.state.load(Ordering::Relaxed);
         // Not where there is nothing: the child would copy the page.
         if seen & (MARKERS | CLAIMED) != 0 {
-            self.state.store(seen & !(MARKERS | CLAIMED), Ordering::Relaxed);
+            self.state.store((seen & !(MARKERS | CLAIMED)).wrapping_add(VERSION), Ordering::Relaxed);
         }
     }
 
@@ -379,13 +391,23 @@ impl Cell {
         self.state.load(Ordering::Relaxed) == seen
     }
 
-    /// Puts these bits in place of those that have been seen, if nothing has changed.
+    /// Puts these bits in beside those that have been seen, if nothing has changed.
     #[inline]
-    pub(super) fn try_change(&self, seen: Word, bits: Word) -> bool {
+    pub(super) fn try_mark(&self, seen: Word, bits: Word) -> bool {
+        self.try_change(seen, seen | bits)
+    }
+
+    /// Takes these bits out of those that have been seen, if nothing has changed.
+    #[inline]
+    pub(super) fn try_take(&self, seen: Word, bits: Word) -> bool {
+        self.try_change(seen, (seen & !bits).wrapping_add(VERSION))
+    }
+
+    #[inline]
+    fn try_change(&self, seen: Word, state: Word) -> bool {
         // Ordering: SeqCst; the publication of pairs M1 to M3 in `abandoned`. Release; our reads of the fields lie before the next
         // claimer's writes.
-        let changed = self.state.compare_exchange(seen, seen & !MARKERS | bits, Ordering::SeqCst, Ordering::Relaxed);
-        changed.is_ok()
+        self.state.compare_exchange(seen, state, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -474,8 +496,8 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
                 && name == Level::SINGLE.name_of(block)
                 && cell.is_of(Self::table(Level::SINGLE), self.queue.address())
             {
-                let all = state & MARKERS | 1 << Level::SINGLE.bit_of(ticket);
-                return all != MARKERS && cell.try_change(state, all);
+                let bit = 1 << Level::SINGLE.bit_of(ticket);
+                return (state | bit) & MARKERS != MARKERS && cell.try_mark(state, bit);
             }
         }
         false
@@ -495,7 +517,7 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
             let block = || level.span(seen.block, 0, BITS);
             if all == MARKERS && level.above().is_some() && may_be_joined(block()) {
                 if Self::take(seen, seen.bits()) { Look::Ends(Marked::Full(block())) } else { Look::Again }
-            } else if seen.cell.try_change(seen.state, all) {
+            } else if seen.cell.try_mark(seen.state, piece.bits()) {
                 Look::Ends(Marked::Yes)
             } else {
                 Look::Again
@@ -582,7 +604,7 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
     }
 
     /// Takes out the markers of these tickets, unless the last ticket for which one stands `is_own`.
-    pub(super) fn drop_among(self, tickets: Span, is_own: impl Fn(Word) -> bool) {
+    pub(super) fn drop_among(self, tickets: Span, mut is_own: impl FnMut(Word) -> bool) {
         self.take_chosen(tickets, |seen, among| {
             let bits = (0..BITS).filter(|bit| among >> bit & 1 != 0);
             let others = bits.filter(|&bit| !is_own(seen.level.span(seen.block, bit, 1).last));
@@ -592,7 +614,7 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
 
     /// Takes out some of the markers of these tickets; returns for how many tickets they stood.
     #[inline]
-    fn take_chosen(self, tickets: Span, choose: impl Fn(Seen, Word) -> Word) -> Word {
+    fn take_chosen(self, tickets: Span, mut choose: impl FnMut(Seen, Word) -> Word) -> Word {
         let mut taken = 0;
         self.for_each_among(tickets, |seen, among| {
             let chosen = if among == 0 { 0 } else { choose(seen, among) };
@@ -658,9 +680,8 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
     /// Takes bits out of a cell; `false` if it has changed.
     #[inline]
     fn take(seen: Seen, bits: Word) -> bool {
-        let left = seen.bits() & !bits;
-        let taken = seen.cell.try_change(seen.state, left);
-        if taken && left == 0 {
+        let taken = seen.cell.try_take(seen.state, bits);
+        if taken && seen.bits() == bits {
             if let Level::Tickets(1..) = seen.level {
                 // Ordering: relaxed; levels that are searched for too long cost a look.
                 above_singles().fetch_sub(1, Ordering::Relaxed);

@@ -58,7 +58,7 @@ fn neighbours_share_a_cell() {
     }
 }
 
-/// Who has seen a cell's markers, and comes back when they are gone and the cell has the same bits for others, changes nothing.
+/// A thread that has seen a cell's markers, and comes back when the cell has the same bits again, for others, changes nothing.
 #[test]
 fn a_cell_that_is_used_again_is_another() {
     let cell = Cell::new();
@@ -67,10 +67,38 @@ fn a_cell_that_is_used_again_is_another() {
         cell.peek().expect("it has markers").0
     };
     let seen = claim_and_fill();
-    assert!(cell.try_change(seen, 0));
+    assert!(cell.try_take(seen, 1));
     let seen_again = claim_and_fill();
-    assert!(!cell.try_change(seen, 0));
-    assert!(cell.try_change(seen_again, 0));
+    assert!(!cell.try_take(seen, 1) && !cell.try_mark(seen, 2));
+    assert!(cell.try_take(seen_again, 1));
+}
+
+/// The wrong interleaving in `markers`, "A cell": a marker comes back while another one stays in the cell.
+#[test]
+fn a_marker_that_has_come_back_is_another() {
+    let _alone = alone();
+    let queue = TicketQueue::<Own>::new(0);
+    let draw_and_abandon_the_first_of_two = || {
+        let tickets = [(); 2].map(|()| queue.counts.draw(1));
+        settle(&queue, tickets[0]);
+        tickets
+    };
+    draw_and_abandon_the_first_of_two();
+    let [abandoned, last] = draw_and_abandon_the_first_of_two();
+    let mut asked = 0;
+    let is_own = |_| {
+        asked += 1;
+        if asked == 1 {
+            settle(&queue, last);
+            assert_eq!(draw_and_abandon_the_first_of_two(), [abandoned, last]);
+        }
+        // As it was when both were given back.
+        asked != 1
+    };
+    Markers::<Own, 0>::of(&raw const queue.counts).drop_among(Span::of(abandoned, 1), is_own);
+    queue.post();
+    queue.post();
+    assert_eq!((asked, Own::TABLE.alerts(), queue.surplus()), (2, 0, 0), "both permits are those of who stayed");
 }
 
 /// L5: a marker of tickets that are drawn is the queue's own, also for one who loaded `ticket` before they were.

@@ -98,8 +98,13 @@ world_static! {
     }
 }
 
-/// Whether there has ever been one. Until then nobody looks for its own, which is on another cache line for each key.
-static ARE_CALLED: unchecked_atomic::AtomicBool = unchecked_atomic::AtomicBool::new(false);
+world_static! {
+    /// Whether there has ever been one. Until then nobody looks for its own, which is on another cache line for each key.
+    fn are_called() -> &'static unchecked_atomic::AtomicBool {
+        const { unchecked_atomic::AtomicBool::new(false) }
+        model { unchecked_atomic::AtomicBool::new(false) }
+    }
+}
 
 impl Crowd {
     const_outside_models! {
@@ -133,7 +138,7 @@ impl Crowd {
     /// The crowd of a label's key, if there is one.
     #[inline]
     fn named_after(label: Label) -> Option<&'static Self> {
-        if !ARE_CALLED.load(Ordering::Relaxed) {
+        if !are_called().load(Ordering::Relaxed) {
             return None;
         }
         let (crowd, name) = Self::place_of(label);
@@ -165,7 +170,7 @@ impl Crowd {
     fn call_for(label: Label) {
         let (crowd, name) = Self::place_of(label);
         crowd.of.store(name, Ordering::Relaxed);
-        ARE_CALLED.store(true, Ordering::Relaxed);
+        are_called().store(true, Ordering::Relaxed);
     }
 
     /// The crowd in which a waiter with this label sleeps.
