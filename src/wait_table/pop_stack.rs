@@ -307,6 +307,12 @@ impl<E: Linked> Slot<E> {
         !Head(self.head.load(Ordering::Acquire)).has(PICKED)
     }
 
+    /// Whether a picker is at work that will notify all it holds.
+    fn is_to_be_flushed(&self) -> bool {
+        // Ordering: relaxed; only how long to try depends on it.
+        Head::<E>(self.head.load(Ordering::Relaxed)).has(FLUSH)
+    }
+
     /// Takes all elements, to choose some and put the others back.
     #[inline]
     pub(super) fn try_pick(&self) -> Pick<'_, E> {
@@ -328,12 +334,12 @@ impl<E: Linked> Slot<E> {
     }
 
     /// Tries to pick up to `attempts` times while another picker is at work; between two attempts `try_again` pauses, and
-    /// says whether to go on.
+    /// says whether to go on. Not if somebody has lost patience already: that picker most likely has no CPU.
     #[inline]
     pub(super) fn pick_patiently(&self, attempts: u32, try_again: impl Fn(u32) -> bool) -> Pick<'_, E> {
         for attempt in 1..attempts {
             match self.try_pick() {
-                Pick::Busy if try_again(attempt) => {}
+                Pick::Busy if !self.is_to_be_flushed() && try_again(attempt) => {}
                 found => return found,
             }
         }
