@@ -25,7 +25,7 @@ conservative post
          C3  wake that ticket. T and G are not touched: the line may be gone, and another one be there
 post     P0  g = G; G += n
          P1  g > T, or g == T and A == 0: nobody holds ticket g, and there is no mark before it: done. (Only in a post.)
-         P2  wake the tickets from g on, a step each
+         P2  wake the tickets from g on, a step each. Of what S1 or P3 has granted: from the one behind those that were in hand
          P3  A != 0: take all marks of these tickets and of the one before, and those that follow the last directly in its cell;
              P0 with their number, if there are any
 settle   S1  G > first: P0 with the number of tickets
@@ -64,12 +64,12 @@ from collections import namedtuple
 
 # `own`: the tickets that it waits for. `hands`: spans still to be marked. `t`, `cell`, `then`: what a search is for, where it is,
 # and whom it is for; `seen`: what was in the cell. `piece`: level, block and bits to be marked. `marked`: the span that S7 is still
-# to ask for. `looked`: the G of the last W.
-Thread = namedtuple('Thread', 'role n pc own first last hands piece marked t cell then seen g passed looked rung posted result')
+# to ask for. `end`: the last ticket in hand that is passed over. `looked`: the G of the last W.
+Thread = namedtuple('Thread', 'role n pc own first last hands piece marked t cell then seen g passed end looked rung posted result')
 State = namedtuple('State', 'T G A F cells threads')
 Cell = namedtuple('Cell', 'level block bits')
 FORGOTTEN = dict(own=(), first=0, last=0, hands=(), piece=(), marked=(), t=0, cell=0, then='', seen=(), g=0, passed=0,
-                 looked=-1, rung=False)
+                 end=-1, looked=-1, rung=False)
 SEARCHED = dict(piece=(), t=0, cell=0, then='', seen=(), g=0)
 FREE, CLAIMED = 'free', 'claimed'
 START = {'take': 'K0', 'timed': 'K0', 'try': 'R0', 'post': 'P0', 'conservative': 'C0', 'stale': 'C2', 'lock': 'K0',
@@ -263,7 +263,12 @@ class Model:
         if self.mutant == 'ticket before grant' and first_time and t.then != 'looked':
             yield s, dict(then='looked', g=int(s.T > s.G))
             return
-        mine = dict(pc='P1' if first_time else 'P2', first=s.G, last=s.G + n - 1, cell=0, passed=0)
+        first = s.G if first_time else max(s.G, t.end + 1)
+        if not first_time and self.mutant == 'looks past who stands behind':
+            first = s.G + n
+        if not first_time and self.mutant == 'takes what others granted for its own':
+            first = s.G + n - 1
+        mine = dict(pc='P1' if first_time else 'P2', first=first, last=s.G + n - 1, cell=0, passed=0, end=-1)
         if self.mutant == 'ticket before grant' and first_time:
             mine |= dict(pc='P2' if t.g else 'done', then='', g=0)
         yield s._replace(G=s.G + n), mine | (dict(posted=n) if first_time else {})
@@ -285,7 +290,7 @@ class Model:
     # settle
     def at_S1(self, s, t):
         if s.G > t.first:
-            yield s, dict(pc='P0', passed=1 if self.mutant == 'pass over one' else t.last - t.first + 1)
+            yield s, dict(pc='P0', passed=1 if self.mutant == 'pass over one' else t.last - t.first + 1, end=t.last)
         else:
             yield s, dict(pc='S2')
 
@@ -489,7 +494,7 @@ class Model:
 
     def over(self, t):
         """There is nothing in hand but what is still to be marked."""
-        mine = SEARCHED | dict(first=0, last=0, passed=0)
+        mine = SEARCHED | dict(first=0, last=0, passed=0, end=-1)
         if t.marked:
             return mine | dict(pc='S7', first=t.marked[0], last=t.marked[1], marked=())
         if t.hands:
@@ -515,7 +520,7 @@ class Model:
         bits = self.taken_bits(t, cell)
         if t.then == 'granted':
             taken = 1 if self.mutant == 'post passes one' else self.count(cell._replace(bits=bits))
-            mine = dict(passed=t.passed + taken)
+            mine = dict(passed=t.passed + taken, end=t.end if t.passed else self.span(cell, bits)[1])
         else:
             first, last = self.span(cell, bits)
             mine = dict(first=first, last=last)
@@ -720,6 +725,8 @@ MUTANTS = {
     'no mark look': Case([timed(), take(), post()]),
     'begins with the first': Case([timed(), timed(), post(), conservative()]),
     'forget the last drawn': Case([timed(), timed(), post(), conservative()]),
+    'looks past who stands behind': Case([timed(), take(), post()]),
+    'takes what others granted for its own': Case([take(1, 2), take(1, 3), post(), post()], marks=[(0, 1)]),
     'post passes one': Case([timed(2), take(), post()]),
     'overruns': Case([timed(), take(), conservative(), conservative()]),
     'adds': Case([timed(), take(), conservative(), conservative()]),

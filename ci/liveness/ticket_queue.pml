@@ -308,6 +308,7 @@ inline wake_and_take_out() {
         od
     fi
 }
+/* The source does not look for those that were in hand. Here they are looked for, too: they have no holder and no mark. */
 inline grant_more() {
     do
     :: atomic { passed[me] != 0 ->

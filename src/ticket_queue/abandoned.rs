@@ -20,7 +20,7 @@
 //! post, which borrows the queue
 //!   P1  grant += n
 //!   P2  wake the holders of these n tickets, and take out every marker of one of them or of the one before, and those that follow the last of
-//!       them in its cell: in hand, with grant > first; S1
+//!       them in its cell: in hand, with grant > first; S1. Of tickets that S1 grants, from the one behind those in hand on
 //! conservative post, of ticket g
 //!   C0  take out the run that begins with g - 1, if there is one: S1
 //!   C1  compare-and-swap grant from g to g + 1, or start again
@@ -32,6 +32,17 @@
 //!
 //! A *run* is of tickets one behind the other, all of which have markers. It may be in several cells. One is taken out as far as it is in the
 //! first of them: what is behind that is found when it is granted. To see where it ends is to walk over all of them.
+//!
+//! Of the tickets that S1 grants all but the last are those in hand themselves, unless others post meanwhile. Those nobody holds, and they have
+//! no marker, so P2 leaves them out. Which they are `grant` says, and not their number:
+//!
+//! ```text
+//! post: grant = 1; 0 and 1 in hand        another post
+//!                                         grant = 2: nobody is at 1, and it has no marker
+//! grant = 4: 2 and 3; looks for 3 alone   (2 is granted, and waits forever)
+//! ```
+//!
+//! Nor is the one before the first that is looked for another's then, which a conservative post might have granted and left: it is the last in hand.
 //!
 //! # Foreign code
 //!
@@ -55,7 +66,7 @@
 //! - **M1.** Publishing a marker and then loading `grant` (S4, S5), against adding to `grant` and then looking for a
 //!   marker (P1, P2; C1, C2; S1 is a post too): store buffering again, and all four are `SeqCst`. Either the abandoner sees
 //!   the grant, or the poster sees the marker. Both may: then the one that takes the marker out settles it. So each ticket that is granted
-//!   is looked for by who grants it, and each that is marked looks whether it is granted.
+//!   is looked for by who grants it, or in that one's hands, and each that is marked looks whether it is granted.
 //! - **M2.** Publishing a marker and then loading `ticket` (S4, S7), against lowering `ticket` and then looking for a
 //!   marker (S2): the same.
 //! - **M3.** A conservative post only wakes who waits behind the run, and that one passes it over. Several may be at work on the
@@ -209,7 +220,7 @@ use super::{
     counts::Counts,
     granted::{Granted, holders_of},
     marker_banks::FEW_BLOCKS,
-    markers::{Marked, Markers, Piece, Span},
+    markers::{Marked, Markers, Piece, Span, Taken},
     wake::{wake_holder, wake_holders, wake_task_of_holder, wake_thread_of_holder},
     word::{Word, before, key_of},
 };
@@ -232,6 +243,14 @@ pub(super) struct Abandoned<'a, H: Home, const ALL: Word> {
     home: Invariant<H>,
 }
 
+impl<H: Home, const ALL: Word> Clone for Abandoned<'_, H, ALL> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<H: Home, const ALL: Word> Copy for Abandoned<'_, H, ALL> {}
+
 impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
     #[inline]
     pub(super) fn of(counts: &'a Counts) -> Self {
@@ -250,13 +269,12 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
 
     /// Settles tickets that the caller has in hand, and then calls the wakers of tasks that this lets go.
     #[cold]
-    pub(super) fn settle(&self, tickets: Span) {
+    pub(super) fn settle(self, tickets: Span) {
         // Most are a single ticket in the middle of a line, beside others that were given up, and are marked with these.
         let is_single = tickets.first == tickets.last;
         if is_single && self.is_in_the_middle(tickets) && self.markers().mark_beside_others(tickets.first) {
-            let taken = self.take_back(tickets, |before| self.settle_calling(before));
-            if let Some(tickets) = taken {
-                self.settle_calling(tickets);
+            if self.must_take_back(tickets, move |before| self.settle_calling(before)) {
+                self.settle_from(tickets.first);
             }
             return;
         }
@@ -264,7 +282,14 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
     }
 
     #[inline(never)]
-    fn settle_calling(&self, tickets: Span) {
+    fn settle_from(self, first: Word) {
+        if let Some(tickets) = self.take_from(first) {
+            self.settle_calling(tickets);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_calling(self, tickets: Span) {
         self.settle_noting(tickets, &mut Wakes::default());
     }
 
@@ -293,7 +318,10 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
             }
             // S4
             let in_hand = match self.mark(piece) {
-                Marked::Yes => self.take_back(piece.span, |before| self.settle_noting(before, due)),
+                Marked::Yes if self.must_take_back(piece.span, |before| self.settle_noting(before, due)) => {
+                    self.take_from(piece.span.first)
+                }
+                Marked::Yes => None,
                 Marked::Full(block) => Some(block),
             };
             match in_hand {
@@ -307,9 +335,9 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
     /// it takes out.
     #[inline(always)]
     pub(super) fn after_grant(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) {
-        let passed_over = self.wake_and_take_out(first, n, due);
-        if passed_over != 0 {
-            self.grant_more(passed_over, due);
+        let taken = self.wake_and_take_out(first, n, due);
+        if taken.tickets != 0 {
+            self.grant_more(taken, due);
         }
     }
 
@@ -325,9 +353,9 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
     #[cold]
     fn after_thread_of_holder(&self, first: Word, hash: u32) {
         let due = &mut Wakes::default();
-        let passed_over = self.wake_task_and_take_out(first, hash, due);
-        if passed_over != 0 {
-            self.grant_more(passed_over, due);
+        let taken = self.wake_task_and_take_out(first, hash, due);
+        if taken.tickets != 0 {
+            self.grant_more(taken, due);
         }
     }
 
@@ -361,51 +389,64 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         granted.inspect(|&span| self.settle(span)).is_some()
     }
 
-    /// P1 and P2, and again for as many tickets as this passes over.
+    /// P1 and P2 for as many tickets as the caller has taken in hand, and again for as many as this passes over.
     #[cold]
-    fn grant_more(&self, mut n: Word, due: &mut Wakes<H::Backend>) {
-        while n != 0 {
+    fn grant_more(&self, mut in_hand: Taken, due: &mut Wakes<H::Backend>) {
+        while in_hand.tickets != 0 {
+            let n = in_hand.tickets;
             // Ordering: as in `TicketQueue::post`.
             let first = self.counts.grant.fetch_add(n, Ordering::SeqCst);
-            n = self.wake_and_take_out(first, n, due);
+            // Those that were in hand are not looked for. Where a holder may take `ALL` it is not worth the trouble.
+            let behind = in_hand.last.wrapping_add(1);
+            let own = if ALL == 0 && before(first, behind) { behind.wrapping_sub(first) } else { 0 };
+            in_hand = self.wake_and_take_out(first.wrapping_add(own), n - own, due);
         }
     }
 
-    /// P2 for the `n` tickets from `first` on; returns how many more are to be granted.
+    /// P2 for the `n` tickets from `first` on; as many more are to be granted as it takes out.
     #[inline(always)]
-    fn wake_and_take_out(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) -> Word {
+    fn wake_and_take_out(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) -> Taken {
         fence_before_peek_seqcst();
         if n != 1 {
             return self.wake_and_take_out_several(first, n, due);
         }
         let hash = wake_thread_of_holder::<H, ALL>(self.counts, first);
         // Neither tasks nor markers, as a rule: one look for both.
-        if table_of::<H>().is_alert() { self.wake_task_and_take_out(first, hash, due) } else { 0 }
+        if table_of::<H>().is_alert() { self.wake_task_and_take_out(first, hash, due) } else { Taken::default() }
     }
 
     /// The rest of that for one ticket, when its holder has been woken if it is a thread. Its key has this hash.
     #[inline]
-    fn wake_task_and_take_out(&self, first: Word, hash: u32, due: &mut Wakes<H::Backend>) -> Word {
+    fn wake_task_and_take_out(&self, first: Word, hash: u32, due: &mut Wakes<H::Backend>) -> Taken {
         wake_task_of_holder::<H>(self.counts, first, hash, due);
-        if table_of::<H>().alerts() == 0 { 0 } else { self.take_out(Granted::one(first)) }
+        if table_of::<H>().alerts() == 0 {
+            Taken::default()
+        } else {
+            self.markers().take_at(first, self.behind_drawn())
+        }
     }
 
     #[inline(never)]
-    fn wake_and_take_out_several(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) -> Word {
+    fn wake_and_take_out_several(&self, first: Word, n: Word, due: &mut Wakes<H::Backend>) -> Taken {
         // Ordering: SeqCst. Who has drawn a ticket by now is looked for; who draws one later sees that it is granted (T1).
         let granted = Granted::of(first, n, self.counts.ticket.load(Ordering::SeqCst));
         wake_holders::<H, ALL>(self.counts, granted, due);
-        if table_of::<H>().alerts() == 0 { 0 } else { self.take_out(granted) }
+        if table_of::<H>().alerts() == 0 { Taken::default() } else { self.take_out(granted) }
     }
 
-    /// Takes out the markers of these tickets, and of the one before, and those that follow the last; returns how many tickets they cover.
+    /// Takes out the markers of these tickets, and of the one before, and those that follow the last.
     #[cold]
-    fn take_out(&self, granted: Granted<ALL>) -> Word {
-        // Ordering: relaxed; who sees the marker of a ticket sees that it was drawn, if it was.
-        let behind = || self.counts.ticket.load(Ordering::Relaxed);
+    fn take_out(&self, granted: Granted<ALL>) -> Taken {
         let stretches = granted.stretches().map(|(first, n)| Span::of(first.wrapping_sub(1), n + 1));
-        let taken = stretches.map(|tickets| self.markers().take_among(tickets, behind));
-        taken.fold(0, Word::wrapping_add)
+        let taken = stretches.map(|tickets| self.markers().take_among(tickets, self.behind_drawn()));
+        taken.fold(Taken::default(), Taken::and)
+    }
+
+    /// What tickets that are drawn are before.
+    #[inline]
+    fn behind_drawn(&self) -> impl Fn() -> Word {
+        // Ordering: relaxed; who sees the marker of a ticket sees that it was drawn, if it was.
+        || self.counts.ticket.load(Ordering::Relaxed)
     }
 
     /// S1: grants as many more tickets as these are.
@@ -413,7 +454,7 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         if markers_may_be_left::<H>() {
             self.markers().drop_among(tickets, |_| false);
         }
-        self.grant_more(tickets.len(), due);
+        self.grant_more(Taken { tickets: tickets.len(), last: tickets.last }, due);
     }
 
     /// Whether tickets are neither granted nor the last in line.
@@ -438,23 +479,23 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         self.markers().mark(piece, may_be_joined, || self.line_to_mark())
     }
 
-    /// S5 to S7: tickets that have just been marked, if they cannot be left to others. What is before them goes to `settle`.
+    /// S5 to S7: whether tickets that have just been marked cannot be left to others. What is before them goes to `settle`.
     #[inline]
-    fn take_back(&self, tickets: Span, settle: impl FnOnce(Span)) -> Option<Span> {
+    fn must_take_back(&self, tickets: Span, settle: impl FnOnce(Span)) -> bool {
         // S5. Ordering: SeqCst, in `is_granted` and below; the loads of pairs M1 and M2.
         fence_before_peek_seqcst();
         if self.counts.is_granted(tickets.first) {
-            return self.take_from(tickets.first);
+            return true;
         }
-        // S6
-        if self.may_be_granted()
+        // S6. There is a marker, or was.
+        if ALL == 0
+            && granted_may_be_left()
             && let Some(before) = self.take_granted_before(tickets.first)
         {
             settle(before);
         }
         // S7
-        let is_last = self.counts.ticket.load(Ordering::SeqCst) == tickets.behind();
-        if is_last { self.take_from(tickets.first) } else { None }
+        self.counts.ticket.load(Ordering::SeqCst) == tickets.behind()
     }
 
     /// S6 and W: takes out the marker of the last ticket that is granted and those that follow it, if all between that one and `ticket` have
@@ -492,8 +533,7 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         if table_of::<H>().alerts() == 0 {
             return None;
         }
-        // Ordering: relaxed; as in `take_out`.
-        self.markers().take_from(first, || self.counts.ticket.load(Ordering::Relaxed))
+        self.markers().take_from(first, self.behind_drawn())
     }
 
     /// The run that ends with this ticket, as far as it is in one cell, and no post is about to take it out.

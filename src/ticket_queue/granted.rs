@@ -47,11 +47,6 @@ impl<const ALL: Word> Granted<ALL> {
         Self { first, n, drawn: line.min(n), width }
     }
 
-    /// One ticket, which may be drawn or not.
-    pub(super) fn one(ticket: Word) -> Self {
-        Self { first: ticket, n: 1, drawn: 1, width: 1 }
-    }
-
     #[inline]
     pub(super) fn last(self) -> Word {
         self.first.wrapping_add(self.n - 1)

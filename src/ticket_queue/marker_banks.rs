@@ -1,7 +1,6 @@
 //! Where markers live: banks of buckets, each larger than the one before. See [`super::markers`].
 
 use super::{
-    counts::Counts,
     markers::{Cell, Claim, Level},
     word::Word,
 };
@@ -10,7 +9,6 @@ use crate::sync::{
     atomic::{AtomicUsize, Ordering},
     const_outside_models, world_static,
 };
-use crate::wait_table::Key;
 use once_cell::race::OnceBox;
 
 /// Two queues may meet in a bucket, which is 64 bytes then.
@@ -39,6 +37,9 @@ pub(super) const FEW_BLOCKS: usize = BUCKETS / 8;
 
 /// By how much a bank is larger than the one before, at least. Arbitrary.
 const GROWTH: usize = 4;
+
+/// A model has no spare one.
+const STATIC_BANKS: usize = if IN_A_MODEL { 1 } else { 2 };
 
 /// How many banks are made at most: more than memory has room for, or as a model's threads need.
 const MOST_LARGER: usize = if cfg!(layby_loom) {
@@ -81,25 +82,6 @@ enum Buckets {
     Owned(Box<[Bucket]>),
 }
 
-/// A queue's address, and where its blocks begin.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    address: usize,
-    start: usize,
-}
-
-impl Place {
-    #[inline]
-    pub(super) fn of(queue: *const Counts) -> Self {
-        Self { address: queue.addr(), start: Key::of_primitive(queue).hash() as usize }
-    }
-
-    #[inline]
-    pub(super) fn address(self) -> usize {
-        self.address
-    }
-}
-
 /// Some buckets.
 pub(crate) struct Bank {
     /// A power of two.
@@ -119,6 +101,7 @@ impl Bank {
         Self::of(Buckets::Owned((0..buckets).map(|_| Bucket::new()).collect()))
     }
 
+    #[inline]
     fn buckets(&self) -> &[Bucket] {
         match &self.buckets {
             #[cfg(not(layby_model))]
@@ -136,9 +119,10 @@ impl Bank {
     /// The bucket of a queue's block. Those of blocks that are further apart than there are buckets are so by chance: blocks whose distance is
     /// a multiple of their number would otherwise all meet in one, in every bank.
     #[inline]
-    pub(super) fn bucket(&self, queue: Place, level: Level, block: Word) -> &[Cell; CELLS] {
+    pub(super) fn bucket(&self, queue: usize, level: Level, block: Word) -> &[Cell; CELLS] {
         let round = (block >> self.len().trailing_zeros()) as usize;
-        let place = queue.start.wrapping_add(level.chance()).wrapping_add(block as usize).wrapping_add(mixed(round));
+        let start = mixed(queue.wrapping_add(round));
+        let place = start.wrapping_add(level.chance()).wrapping_add(block as usize);
         &self.buckets()[place & (self.len() - 1)].0
     }
 
@@ -153,7 +137,7 @@ impl Bank {
     }
 
     /// Claims a cell for a block here, if there is room.
-    fn try_claim(&self, queue: Place, level: Level, block: Word) -> Option<Claim<'_>> {
+    fn try_claim(&self, queue: usize, level: Level, block: Word) -> Option<Claim<'_>> {
         self.note_publication();
         let claim = self.bucket(queue, level, block).iter().find_map(Cell::try_claim);
         if claim.is_none() {
@@ -167,6 +151,7 @@ impl Bank {
         places_for(line) <= self.len()
     }
 
+    #[inline]
     fn is_in_use(&self) -> bool {
         // Ordering: SeqCst; part of the search of pairs M1 to M3 in `abandoned`.
         self.here.load(Ordering::SeqCst) != 0
@@ -195,11 +180,12 @@ impl Bank {
     }
 }
 
-/// A number for each number, 0 for 0: the upper half of the product with the golden ratio, whose lower bits are not even.
+/// A number for each number: the upper half of the product with the golden ratio, whose lower bits are not even, and so folded.
 #[inline]
 fn mixed(number: usize) -> usize {
     const GOLDEN_RATIO: usize = (0x9E37_79B9_7F4A_7C15_u64 >> (64 - usize::BITS)) as usize;
-    number.wrapping_mul(GOLDEN_RATIO) >> (usize::BITS / 2)
+    let product = number.wrapping_mul(GOLDEN_RATIO);
+    product >> (usize::BITS / 2) ^ product >> (usize::BITS * 11 / 16)
 }
 
 /// How many buckets a line of this length goes through, if that is not too many.
@@ -210,7 +196,7 @@ fn places_for(line: Word) -> usize {
 
 /// Claims a cell for a block of a line of this length, in the smallest bank that is large enough and has room; makes a bank if there is
 /// none.
-pub(super) fn claim(queue: Place, level: Level, block: Word, line: Word) -> Claim<'static> {
+pub(super) fn claim(queue: usize, level: Level, block: Word, line: Word) -> Claim<'static> {
     let claim_in = |bank: &'static Bank| {
         let is_large_enough = bank.is_large_enough_for(line);
         if is_large_enough { bank.try_claim(queue, level, block) } else { None }
@@ -240,14 +226,20 @@ pub(super) fn banks() -> impl Iterator<Item = &'static Bank> {
     all_banks().filter(|bank| bank.is_in_use())
 }
 
+/// By their numbers, and not one iterator behind another: a post goes through them.
 #[inline]
 fn all_banks() -> impl Iterator<Item = &'static Bank> {
-    larger_banks_there_are().iter().rev().filter_map(OnceBox::get).chain(static_banks())
+    let larger = larger_banks_there_are();
+    (0..STATIC_BANKS + larger.len()).rev().filter_map(|number| match number.checked_sub(STATIC_BANKS) {
+        Some(larger_number) => larger[larger_number].get(),
+        None if number + 1 == STATIC_BANKS => Some(first_bank()),
+        None => Some(spare_bank()),
+    })
 }
 
 #[inline]
 fn static_banks() -> impl Iterator<Item = &'static Bank> {
-    [first_bank(), spare_bank()].into_iter().take(if IN_A_MODEL { 1 } else { 2 })
+    [first_bank(), spare_bank()].into_iter().take(STATIC_BANKS)
 }
 
 #[inline]

@@ -64,7 +64,7 @@
 
 use super::{
     counts::Counts,
-    marker_banks::{Bank, Place, above_singles, banks, claim, likely_bank, top_level},
+    marker_banks::{Bank, above_singles, banks, claim, likely_bank, top_level},
     word::{AtomicWord, NARROW, Word, before, distance},
 };
 use crate::counters::{self, Event};
@@ -430,6 +430,23 @@ pub(super) enum Marked {
     Full(Span),
 }
 
+/// Tickets whose markers have been taken out.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Taken {
+    /// How many.
+    pub(super) tickets: Word,
+    /// The last of them, or if they were in several cells, of those in one.
+    pub(super) last: Word,
+}
+
+impl Taken {
+    #[inline]
+    pub(super) fn and(self, others: Self) -> Self {
+        let last = if self.tickets == 0 { others.last } else { self.last };
+        Self { tickets: self.tickets.wrapping_add(others.tickets), last }
+    }
+}
+
 /// Markers of one block that have been seen, and where.
 #[derive(Clone, Copy)]
 struct Seen {
@@ -468,7 +485,7 @@ enum Look<R> {
 
 /// The markers of one queue, which may be gone.
 pub(super) struct Markers<H: Home, const ALL: Word> {
-    queue: Place,
+    queue: usize,
     home: Invariant<H>,
 }
 
@@ -483,7 +500,7 @@ impl<H: Home, const ALL: Word> Copy for Markers<H, ALL> {}
 impl<H: Home, const ALL: Word> Markers<H, ALL> {
     #[inline]
     pub(super) fn of(queue: *const Counts) -> Self {
-        Self { queue: Place::of(queue), home: PhantomData }
+        Self { queue: queue.addr(), home: PhantomData }
     }
 
     /// Leaves the marker of a ticket in a cell that has others of its block, where most are, and does not fill that: what
@@ -494,7 +511,7 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
         for cell in likely_bank().bucket(self.queue, Level::SINGLE, block) {
             if let Some((state, name)) = cell.peek()
                 && name == Level::SINGLE.name_of(block)
-                && cell.is_of(Self::table(Level::SINGLE), self.queue.address())
+                && cell.is_of(Self::table(Level::SINGLE), self.queue)
             {
                 let bit = 1 << Level::SINGLE.bit_of(ticket);
                 return (state | bit) & MARKERS != MARKERS && cell.try_mark(state, bit);
@@ -540,12 +557,7 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
         table_of::<H>().raise_alert();
         let block = piece.level.block_of(piece.span.first);
         let name = piece.level.name_of(block);
-        claim(self.queue, piece.level, block, line).fill(
-            Self::table(piece.level),
-            self.queue.address(),
-            name,
-            piece.bits(),
-        );
+        claim(self.queue, piece.level, block, line).fill(Self::table(piece.level), self.queue, name, piece.bits());
     }
 
     /// Takes out the marker of a ticket, and those that follow it in its cell. Only such as stand for tickets before `behind`, which
@@ -590,44 +602,78 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
         taken.flatten()
     }
 
-    /// Takes out the markers of these tickets, and those that follow the last of them in its cell. Only such as stand for tickets before
-    /// `behind`, as above. Returns for how many tickets they stood.
+    /// Takes out the markers of a ticket, of the one before, and those that follow it in its cell. Only such as stand for tickets before
+    /// `behind`, as above. Each post looks: most often all is in one block, and no level above is in use.
     #[inline]
-    pub(super) fn take_among(self, tickets: Span, behind: impl Fn() -> Word) -> Word {
-        self.take_chosen(tickets, |seen, among| {
-            let last = seen.level.bit_of(tickets.last);
-            // In a block before that of the last the run ends with the block.
-            let has_last = among >> last & 1 != 0;
-            let run = if has_last { seen.level.run_behind(seen.bits(), among) } else { 0 };
-            seen.level.bits_before(behind(), seen.block, among | run)
-        })
+    pub(super) fn take_at(self, ticket: Word, behind: impl Fn() -> Word) -> Taken {
+        let (block, bit) = (Level::SINGLE.block_of(ticket), Level::SINGLE.bit_of(ticket));
+        if bit == 0 {
+            return self.take_among(Span::of(ticket.wrapping_sub(1), 2), behind);
+        }
+        let (mut taken, pair) = (Taken::default(), 0b11 << (bit - 1));
+        self.find_any_of(Level::SINGLE, block, pair, |seen| {
+            Self::take_run(seen, seen.bits() & pair, ticket, behind(), &mut taken)
+        });
+        if ALL == 0 && highest_level() == 0 {
+            return taken;
+        }
+        self.take_above(Span::of(ticket.wrapping_sub(1), 2), behind, taken)
+    }
+
+    /// Takes out the markers of these tickets, and those that follow the last of them in its cell. Only such as stand for tickets before
+    /// `behind`, as above.
+    #[inline(never)]
+    pub(super) fn take_among(self, tickets: Span, behind: impl Fn() -> Word) -> Taken {
+        let mut taken = Taken::default();
+        self.for_each_at(Level::SINGLE, tickets, &mut |seen, among| {
+            Self::take_run(seen, among, tickets.last, behind(), &mut taken)
+        });
+        self.take_above(tickets, behind, taken)
+    }
+
+    /// The same, in the levels above.
+    #[inline(never)]
+    fn take_above(self, tickets: Span, behind: impl Fn() -> Word, mut taken: Taken) -> Taken {
+        Self::levels_above().for_each(|level| {
+            self.for_each_at(level, tickets, &mut |seen, among| {
+                Self::take_run(seen, among, tickets.last, behind(), &mut taken)
+            });
+        });
+        taken
+    }
+
+    /// Takes out these markers of a cell, and if that of the ticket `last` is one of them, those that follow it. Only such as stand for
+    /// tickets before `behind`.
+    #[inline]
+    fn take_run(seen: Seen, among: Word, last: Word, behind: Word, taken: &mut Taken) -> Look<()> {
+        if among == 0 {
+            return Look::Elsewhere;
+        }
+        // In a block before that of the last the run ends with the block.
+        let has_last = among >> seen.level.bit_of(last) & 1 != 0;
+        let run = if has_last { seen.level.run_behind(seen.bits(), among) } else { 0 };
+        let chosen = seen.level.bits_before(behind, seen.block, among | run);
+        if chosen == 0 {
+            return Look::Elsewhere;
+        }
+        if !Self::take(seen, chosen) {
+            return Look::Again;
+        }
+        *taken = taken.and(Taken {
+            tickets: Word::from(chosen.count_ones()) * seen.level.len(),
+            last: seen.level.span(seen.block, chosen.ilog2(), 1).last,
+        });
+        Look::Elsewhere
     }
 
     /// Takes out the markers of these tickets, unless the last ticket for which one stands `is_own`.
     pub(super) fn drop_among(self, tickets: Span, mut is_own: impl FnMut(Word) -> bool) {
-        self.take_chosen(tickets, |seen, among| {
+        self.for_each_among(tickets, |seen, among| {
             let bits = (0..BITS).filter(|bit| among >> bit & 1 != 0);
             let others = bits.filter(|&bit| !is_own(seen.level.span(seen.block, bit, 1).last));
-            others.fold(0, |others, bit| others | 1 << bit)
+            let others = others.fold(0, |others, bit| others | 1 << bit);
+            if others == 0 || Self::take(seen, others) { Look::Elsewhere } else { Look::Again }
         });
-    }
-
-    /// Takes out some of the markers of these tickets; returns for how many tickets they stood.
-    #[inline]
-    fn take_chosen(self, tickets: Span, mut choose: impl FnMut(Seen, Word) -> Word) -> Word {
-        let mut taken = 0;
-        self.for_each_among(tickets, |seen, among| {
-            let chosen = if among == 0 { 0 } else { choose(seen, among) };
-            if chosen == 0 {
-                return Look::Elsewhere;
-            }
-            if !Self::take(seen, chosen) {
-                return Look::Again;
-            }
-            taken += Word::from(chosen.count_ones()) * seen.level.len();
-            Look::Elsewhere
-        });
-        taken
     }
 
     /// For how many tickets the markers stand of these tickets. Advice.
@@ -711,14 +757,20 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
 
     /// Looks at all cells in which the block of a ticket may be.
     #[inline]
-    fn find_of<R>(self, level: Level, ticket: Word, mut look: impl FnMut(Seen) -> Look<R>) -> Option<R> {
-        let block = level.block_of(ticket);
+    fn find_of<R>(self, level: Level, ticket: Word, look: impl FnMut(Seen) -> Look<R>) -> Option<R> {
+        self.find_any_of(level, level.block_of(ticket), MARKERS, look)
+    }
+
+    /// Looks at all cells in which the block may be, and at least one of these bits of it is.
+    #[inline]
+    fn find_any_of<R>(self, level: Level, block: Word, bits: Word, mut look: impl FnMut(Seen) -> Look<R>) -> Option<R> {
         let name = level.name_of(block);
         for bank in banks() {
             for cell in bank.bucket(self.queue, level, block) {
                 while let Some((state, its)) = cell.peek()
+                    && state & bits != 0
                     && its == name
-                    && cell.is_of(Self::table(level), self.queue.address())
+                    && cell.is_of(Self::table(level), self.queue)
                 {
                     match look(Seen { bank, cell, level, state, block }) {
                         Look::Ends(found) => return Some(found),
@@ -754,7 +806,7 @@ impl<H: Home, const ALL: Word> Markers<H, ALL> {
                     while let Some((state, name)) = cell.peek()
                         && let Some(block) = level.block_named(name)
                         && (block == wanted || !is_each_looked_for)
-                        && cell.is_of(Self::table(level), self.queue.address())
+                        && cell.is_of(Self::table(level), self.queue)
                     {
                         let seen = Seen { bank, cell, level, state, block };
                         let among = level.bits_among(block, tickets.first, tickets.last) & seen.bits();

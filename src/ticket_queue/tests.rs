@@ -157,13 +157,20 @@ fn a_conservative_post_does_not_overrun_a_granted_marker() {
 #[test]
 fn a_post_passes_over_what_a_conservative_one_has_granted() {
     let _alone = alone();
-    for post in [TicketQueue::post, |queue: &TicketQueue<Own>| queue.post_many(1)] {
-        let queue = TicketQueue::<Own>::new(0);
-        let tickets = [(); 3].map(|()| queue.counts.draw(1));
-        settle(&queue, tickets[0]);
-        queue.post_conservatively();
-        post(&queue);
-        assert_eq!((Own::TABLE.alerts(), queue.waited_for(), queue.surplus()), (0, 0, 0));
+    // In one block, and the first the last of its block.
+    for start in [0, Word::from(BITS - 1)] {
+        for posted in [1, 2] {
+            let queue = queue_at(start);
+            let tickets = [(); 4].map(|()| queue.counts.draw(1));
+            settle(&queue, tickets[0]);
+            queue.post_conservatively();
+            if posted == 1 {
+                queue.post()
+            } else {
+                queue.post_many(posted)
+            }
+            assert_eq!((Own::TABLE.alerts(), queue.waited_for()), (0, 2 - posted));
+        }
     }
 }
 
