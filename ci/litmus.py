@@ -276,10 +276,9 @@ def carriers():
         ('gate', update('x', add(), o('relaxed_notify')), o('relaxed_is_notified')),
         ('task_gate', update('x', add(), o('relaxed_taken')), o('relaxed_task_is_notified')),
         ('task_wait', update('x', add(), o('relaxed_taken')), o('relaxed_release_seen')),
+        ('call', store('x', 1, o('relaxed_store_over_updates')), o('relaxed_look_at_gate')),
         ('task_that_was_called', update('x', add(), o('relaxed_task_notify')), o('relaxed_wait_on')),
         ('task_that_waits_on', update('x', add(), o('unreleased_wait_on')), o('relaxed_taking')),
-        ('one_that_was_called_put_back', update('x', add(), o('relaxed_put_back')), o('relaxed_is_unpicked')),
-        ('flush_of_one_that_was_called', update('x', add(), o('unreleased_flush')), o('relaxed_is_unpicked')),
         ('sleep', update('x', add(), o('relaxed_sleep')), o('relaxed_is_asleep')),
     ]:
         yield (f'{name}_carries', d0,

@@ -88,11 +88,23 @@ pub(crate) mod parker {
 
 /// Atomics that are not events of a model, and whose accesses the simulator does not count: `core`'s in every world.
 pub(crate) mod unchecked_atomic {
-    pub(crate) use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize};
+    pub(crate) use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize};
 }
 
 /// Whether a model checker runs this. Its world must be small, and the same in every execution.
 pub(crate) const IN_A_MODEL: bool = cfg!(layby_model);
+
+/// A release store to a word that other threads change by read-modify-writes only, by one that has read what they may have changed since.
+///
+/// A read-modify-write comes right behind what it has read in the order of all changes of the word; so one that has read the same as the
+/// caller comes before this store. loom does not know that, and takes the two for unordered: there (and only there) it is a swap.
+#[inline(always)]
+pub(crate) fn store_over_updates(word: &atomic::AtomicU32, value: u32) {
+    #[cfg(layby_loom)]
+    word.swap(value, Ordering::Release);
+    #[cfg(not(layby_loom))]
+    word.store(value, Ordering::Release);
+}
 
 /// Asks the processor for the cache line at an address, whoever's it is: the line is not read, and one that is nobody's is
 /// not asked for. No world sees it, for it changes how long a load takes and nothing else.

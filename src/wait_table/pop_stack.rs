@@ -301,12 +301,6 @@ impl<E: Linked> Slot<E> {
         is_alone && self.head.compare_exchange(seen.0, ptr::null_mut(), Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Whether no picker is at work. What one that was has done with the elements in its hands lies in the past then.
-    pub(super) fn is_unpicked(&self) -> bool {
-        // Ordering: acquire; matches the release in `put_back`.
-        !Head(self.head.load(Ordering::Acquire)).has(PICKED)
-    }
-
     /// Whether a picker is at work that will notify all it holds.
     fn is_to_be_flushed(&self) -> bool {
         // Ordering: relaxed; only how long to try depends on it.
@@ -455,9 +449,8 @@ impl<E: Linked> Picked<'_, E> {
     /// Notifies the elements in hand, and those that came meanwhile.
     #[cold]
     fn flush<B: Backend>(mut self, due: &mut E::Due<B>) {
-        // Ordering: acquire; matches the release in `push`. Release, as in `put_back`: of those that were called we hold some still,
-        // but their owners see that the slot has no picker any more.
-        let newcomers = Chain { top: Head(self.slot.head.swap(ptr::null_mut(), Ordering::AcqRel)).top() };
+        // Ordering: acquire; matches the release in `push`.
+        let newcomers = Chain { top: Head(self.slot.head.swap(ptr::null_mut(), Ordering::Acquire)).top() };
         newcomers.notify_all::<B>(due);
         self.chain.take().notify_all::<B>(due);
     }

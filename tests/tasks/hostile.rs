@@ -1,7 +1,10 @@
 //! Promise 12: foreign code runs when nothing is held. Wakers that do to the same slot and key whatever there is to do, and
 //! wakers that panic.
 
-use crate::common::task::{Woken, poll, poll_once};
+use crate::common::{
+    self,
+    task::{Woken, poll, poll_once},
+};
 use crate::flag::Flag;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -192,6 +195,28 @@ fn a_waker_that_panics_keeps_nobody_asleep() {
         }
         drop((wait, others, pool.lock().unwrap().drain(..)));
         assert_eq!(flag.table.wake_everybody(), 0, "something is left after a panic in {when:?}");
+    }
+}
+
+/// The waker of a poll that nobody has asked for is another than before, and one of the two panics.
+#[test]
+fn a_waker_that_panics_as_it_is_replaced_leaves_a_future_that_waits() {
+    let _watchdog = common::watchdog();
+    for when in [When::Clone, When::Drop] {
+        let (flag, woken) = (Flag::new(), Woken::new());
+        let panics = hostile(when, || resume_unwind(Box::new("as intended")));
+        let (quiet, loud) = (Waker::from(Arc::clone(&woken)), waker(&panics));
+        let [first, second] = if when == When::Clone { [&quiet, &loud] } else { [&loud, &quiet] };
+        let mut wait = Box::pin(flag.wait());
+        let mut is_pending = |waker: &Waker| wait.as_mut().poll(&mut Context::from_waker(waker)).is_pending();
+        assert!(is_pending(first));
+        panics.arm();
+        assert!(catch_unwind(AssertUnwindSafe(|| is_pending(second))).is_err(), "as intended");
+        assert!(is_pending(&quiet), "it waits");
+        flag.set();
+        assert_eq!(woken.count(), 1, "{when:?}");
+        assert!(poll_once(wait.as_mut()).is_ready());
+        assert_eq!(flag.table.wake_everybody(), 0, "something is left");
     }
 }
 

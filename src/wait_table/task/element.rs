@@ -4,10 +4,10 @@
 //!
 //! | gate | the owner | the element |
 //! |---|---|---|
-//! | `WAITING` | is in poll, or its poll has panicked; the waker is its own | on a chain or in hands |
-//! | `PARKED` | has returned `Pending`, or is about to; the waker may be taken | on a chain, in hands, or about to be published |
+//! | `WAITING` | is in poll, and has another waker than before, or that poll has panicked; the waker is its own | on a chain or in hands |
+//! | `PARKED` | has returned `Pending`, or is in poll; the waker may be taken | on a chain, in hands, or about to be published |
 //! | `TAKING` | must not touch the waker | in a notifier's hands, which takes the waker |
-//! | `CALLED` | has been woken, and not been polled since; the waker is gone, or who has the element in hand takes it | on a chain or in hands |
+//! | `CALLED` | has been woken, and not been polled since, or blocks in poll or drop; the waker is gone | on a chain or in hands |
 //! | `SLEEPING` | blocks in poll or drop | in hands |
 //! | `NOTIFIED` | may go; the waker is there if it was not taken | the owner's alone |
 //!
@@ -15,12 +15,12 @@
 //! |---|---|---|
 //! | any → `PARKED` | the owner, while the element is on no chain | plain store |
 //! | `WAITING` → `PARKED` | the owner, when it has another waker | compare-and-swap |
-//! | `PARKED` → `WAITING` | the owner, in a poll | compare-and-swap |
+//! | `PARKED` → `WAITING` | the owner, in a poll with another waker, while it has picked the slot | compare-and-swap |
 //! | `CALLED` → `PARKED` | the owner, in a poll, when it has a waker again | compare-and-swap |
 //! | `WAITING`, `PARKED`, `TAKING`, `CALLED` → `SLEEPING` | the owner, which wants its element back from others' hands | compare-and-swap |
 //! | `WAITING`, `CALLED`, `SLEEPING` → `NOTIFIED` | who has it in hand | compare-and-swap |
 //! | `PARKED` → `TAKING` | who has it in hand, and will give it up | compare-and-swap |
-//! | `PARKED` → `CALLED` | a picker that has it in hand, and will put it back | compare-and-swap |
+//! | `PARKED`, or `SLEEPING` by now → `CALLED` | a picker that has it in hand, and will put it back | plain store |
 //! | `TAKING`, `SLEEPING` → `NOTIFIED` | who has it in hand | swap |
 //!
 //! # Woken, and not polled
@@ -35,29 +35,44 @@
 //! - **C1.** A notifier passes over an element that is `CALLED`: it has no waker, and its poll is still to come.
 //! - **C2.** A poll that finds it `CALLED`, and its condition false, gives it a waker and makes it `PARKED`, then fence A, then checks
 //!   again, as if it were published anew.
-//! - **C3.** It does so only when it has seen the slot without a picker since it saw `CALLED`. Otherwise it wakes itself, and the next
-//!   poll looks again.
+//! - **C3.** A picker takes the waker of one that is parked, and then says `CALLED`, by a plain store. So an owner that reads `CALLED` may
+//!   write another waker at once; and while it is parked, the waker is taken back only by who has picked the slot.
 //!
 //! A notifier that changes the condition and then reads `CALLED`, though the owner has made it `PARKED`, has put its fence B
 //! before that fence A: the owner's check sees the change. One that has no fence B, because it changed the condition by a `SeqCst`
 //! operation, reads the gate by another: what it reads is older than fence A, so that both come before A in the one order of
 //! all these. (The `SeqCst` load of the slot does not say so: the owner has not written there.)
 //!
-//! C3, because a picker says `CALLED` first and takes the waker then: one compare-and-swap, where to claim the waker before and to say
-//! so afterwards would be two. It has the element in hand until then. An owner that leaves gets the element from the slot, or by its
-//! gate, and so after that; but one that waits on writes its waker where the element is:
+//! C3 saves the wake a compare-and-swap, of the five locked instructions that a slot and an element cost in a wait and a wake. Wrong is to
+//! take the waker back without picking:
 //!
 //! ```text
-//! owner: poll                         picker
-//!                                     PARKED -> CALLED
-//! finds CALLED, its condition false
-//! writes a waker                      takes the waker: half the one and half the other
+//! owner: poll, with a new waker       picker
+//!                                     the gate says PARKED
+//! PARKED -> WAITING
+//! writes the new waker                takes the waker: half the one and half the other
 //! ```
 //!
-//! The picker that has called it has picked before, and puts back, or flushes, afterwards: a slot without a picker that the owner reads
-//! after `CALLED` is one that it has left, and released what it did.
+//! Notifiers that have detached the element, or flush what they have in hand, have not picked any more. They go by compare-and-swap, as the
+//! owner does ([`notify`](Linked::notify)). With the same waker as before, as most polls have it that nobody has woken, nothing need be taken
+//! back: the owner compares two words, which a notifier may clear meanwhile. Then the task is woken, and polled again.
 //!
-//! Wrong, however, is to leave all of them there:
+//! The store comes last in any case: what the owner makes of `PARKED` by a compare-and-swap is right behind it in the order of the gate's
+//! changes. So it may hide that the owner has fallen asleep:
+//!
+//! ```text
+//! owner: drop                         picker
+//!                                     the gate says PARKED
+//! the slot is picked: asks for a flush
+//! PARKED -> SLEEPING, sleeps
+//!                                     says CALLED
+//!                                     puts back; is to flush: CALLED -> NOTIFIED
+//! sleeps forever                      (nobody sleeps)
+//! ```
+//!
+//! So who notifies one that is `CALLED` wakes it as if it slept. That is only where two threads choose in one slot at a time.
+//!
+//! Wrong, too, is to leave all of them there:
 //!
 //! ```text
 //! 10,000 tasks wait for one key       notifier
@@ -76,7 +91,10 @@
 
 use super::super::linked::{Label, Linked};
 use super::super::{Key, gate::Sleeper, trace::Millis};
-use super::{banks::TaskBanks, wakers::Wakes};
+use super::{
+    banks::TaskBanks,
+    wakers::{KeptWaker, Wakes},
+};
 use crate::counters::{self, Event};
 use crate::deadline::Deadline;
 use crate::spin_policy::{self, SpinFirst};
@@ -84,7 +102,7 @@ use crate::sync::{
     IN_A_MODEL,
     atomic::{AtomicPtr, AtomicU32, Ordering},
     cell::UnsafeCell,
-    unchecked_atomic,
+    store_over_updates, unchecked_atomic,
 };
 use crate::sys::{Backend, fork::Birth};
 use core::{marker::PhantomPinned, panic::Location, ptr, task::Waker};
@@ -107,11 +125,13 @@ fn state(gate: u32) -> u32 {
 /// What the owner finds its published element to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// On a chain or in hands, and the waker is the owner's again.
+    /// On a chain or in hands, and the waker may be taken.
+    Parked,
+    /// On a chain or in hands, and the waker is the owner's: a poll has panicked.
     Waiting,
     /// In the hands of a notifier, which takes the waker.
     InNotifiersHands,
-    /// Woken, and on a chain or in hands. The waker is gone, or whoever has it in hand takes it.
+    /// Woken, and on a chain or in hands. The waker is gone.
     Called,
     /// Notified, and the owner's alone.
     Notified,
@@ -249,7 +269,7 @@ pub(in super::super) struct TaskElement {
     succ: AtomicPtr<TaskElement>,
     /// The address and the ticket of the key.
     place: UnsafeCell<(usize, u64)>,
-    waker: UnsafeCell<Option<Waker>>,
+    waker: KeptWaker,
     /// For reports: when it first parked, and its number in its chain.
     since: unchecked_atomic::AtomicU32,
     number: unchecked_atomic::AtomicU32,
@@ -260,9 +280,9 @@ pub(in super::super) struct TaskElement {
 }
 
 // SAFETY: `place` is written only by the owner while the element is on no chain, and read by those who have it in their hands
-// and by the owner. `waker` is the owner's while the gate is `WAITING` or the element on no chain, and the notifier's while it
-// is `TAKING`, or from when that has made it `CALLED` until it puts the element back; then it is the owner's. Pushing, parking, putting back and setting the
-// gate release what was done, and taking, finding the gate set and detaching acquire it. The rest is atomic.
+// and by the owner. `waker` is the owner's while the gate is `WAITING` or `CALLED`, or the element on no chain; the notifier's while it is `TAKING`; and while
+// it is `PARKED`, that of who has picked the slot and has the element in hand. Pushing, parking, calling, putting back and setting the
+// gate release what was done, and taking, finding the gate set, picking and detaching acquire it. The rest is atomic.
 unsafe impl Sync for TaskElement {}
 
 impl TaskElement {
@@ -275,7 +295,7 @@ impl TaskElement {
             status: unchecked_atomic::AtomicU32::new(Status::new(packed, label.selectable).0),
             succ: AtomicPtr::new(ptr::null_mut()),
             place: UnsafeCell::new((address, ticket)),
-            waker: UnsafeCell::new(None),
+            waker: KeptWaker::none(),
             since: unchecked_atomic::AtomicU32::new(0),
             number: unchecked_atomic::AtomicU32::new(0),
             location: Location::caller(),
@@ -333,24 +353,23 @@ impl TaskElement {
         (Label { key, selectable: status.is_selectable() }, status.bank())
     }
 
-    /// By the owner of a published element, at the beginning of a poll or drop: takes its waker back.
+    /// By the owner of a published element, in a poll.
     #[inline]
-    pub(super) fn regain(&self) -> Found {
-        // Ordering: acquire; as in `is_notified`, and matches the release in `call`: the slot is picked.
-        let seen = match self.gate.load(Ordering::Acquire) {
-            // Ordering: relaxed on success, which is after the owner's own store; acquire on failure, as above.
-            PARKED => match self.gate.compare_exchange(PARKED, WAITING, Ordering::Relaxed, Ordering::Acquire) {
-                Ok(_) => WAITING,
-                Err(now) => now,
-            },
-            seen => seen,
-        };
-        match state(seen) {
-            WAITING => Found::Waiting,
-            NOTIFIED => Found::Notified,
+    pub(super) fn look(&self) -> Found {
+        // Ordering: acquire; as in `is_notified`, and matches the release in `call`: the waker is out.
+        match state(self.gate.load(Ordering::Acquire)) {
             CALLED => Found::Called,
+            PARKED => Found::Parked,
+            NOTIFIED => Found::Notified,
+            WAITING => Found::Waiting,
             _ => Found::InNotifiersHands,
         }
+    }
+
+    /// By the owner, which has picked the slot of an element that was parked: takes its waker back. `false` if a notifier has it.
+    pub(super) fn regain(&self) -> bool {
+        // Ordering: relaxed; the waker is as the owner has left it. On failure the next poll looks.
+        self.gate.compare_exchange(PARKED, WAITING, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// By the owner of an element that was called, and has a waker again: it waits on where it is. `false` if it has been notified
@@ -374,22 +393,25 @@ impl TaskElement {
         self.gate.compare_exchange(WAITING, PARKED, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
+    /// For the owner of an element that was parked: whether this is the waker that it has, or had until a notifier took it.
+    #[inline]
+    pub(super) fn is_kept(&self, waker: &Waker) -> bool {
+        self.waker.is(waker)
+    }
+
     /// Makes `waker` the one that is woken.
     ///
     /// To clone one and to drop one is foreign code, which may come here again for other elements: it runs while nothing is in
     /// hand, and while this element is as it should be.
     ///
     /// # Safety
-    /// The caller is the owner, and the gate is `WAITING`, or the element is on no chain and in nobody's hands, or the caller has found it
-    /// called and since then no picker at work (C3).
+    /// The caller is the owner, and the gate is `WAITING` or `CALLED`, or the element is on no chain and in nobody's hands.
     #[inline]
     pub(super) unsafe fn set_waker(&self, waker: &Waker) {
-        // SAFETY: by the caller's promise the waker is the owner's.
-        let is_there = self.waker.with(|own| unsafe { (*own).as_ref().is_some_and(|own| own.will_wake(waker)) });
-        if !is_there {
-            let new = Some(waker.clone());
-            // SAFETY: as above.
-            drop(self.waker.with_mut(|own| unsafe { core::mem::replace(&mut *own, new) }));
+        if !self.waker.is(waker) {
+            let new = waker.clone();
+            // SAFETY: by the caller's promise the waker is the owner's.
+            drop(unsafe { self.waker.replace(Some(new)) });
         }
     }
 
@@ -400,7 +422,7 @@ impl TaskElement {
     #[inline]
     pub(super) unsafe fn take_waker(&self) -> Option<Waker> {
         // SAFETY: by the caller's promise the waker is the owner's.
-        self.waker.with_mut(|own| unsafe { (*own).take() })
+        unsafe { self.waker.replace(None) }
     }
 
     /// A number that differs from waiter to waiter.
@@ -489,7 +511,7 @@ unsafe impl Linked for TaskElement {
             match unsafe { (*gate).compare_exchange(seen, next, success, Ordering::Relaxed) } {
                 Ok(PARKED) => {
                     // SAFETY: as above; the gate says that it is ours.
-                    let waker = unsafe { (*element).waker.with_mut(|waker| (*waker).take()) };
+                    let waker = unsafe { (*element).waker.replace(None) };
                     due.add_waker(waker);
                     // Ordering: release, as above; the waker is out. A swap: the owner may have fallen asleep.
                     // SAFETY: as above.
@@ -499,7 +521,8 @@ unsafe impl Linked for TaskElement {
                 Err(now) => seen = now,
             }
         };
-        if before == SLEEPING {
+        // One that was called may sleep: "Woken, and not polled".
+        if before == SLEEPING || state(before) == CALLED {
             due.add_sleeper(Sleeper::on(gate, B::wake));
         }
     }
@@ -513,15 +536,15 @@ unsafe impl Linked for TaskElement {
     /// If it is not parked its owner is about to look, or sleeps: then it is to be notified.
     #[inline]
     unsafe fn call<B: Backend>(&self, due: &mut Wakes<B>) -> bool {
-        let called = CALLED | (Millis::now().0 & !STATE);
-        // Ordering: acquire; matches the release in `park` and `wait_on`: the waker. Release; matches the acquire in `regain`: who finds it called
-        // finds the slot picked, until we have put the element back (C3).
-        if self.gate.compare_exchange(PARKED, called, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        // Ordering: acquire; matches the release in `park` and `wait_on`: the waker.
+        if self.gate.load(Ordering::Acquire) != PARKED {
             return false;
         }
         counters::count(Event::Wake);
-        // SAFETY: the gate says that it is ours until the element is put back, which by the caller's promise it is later.
-        due.add_waker(unsafe { self.waker.with_mut(|waker| (*waker).take()) });
+        // SAFETY: of an element that is parked, and that we have picked, the waker is ours (C3).
+        due.add_waker(unsafe { self.waker.replace(None) });
+        // Ordering: release; matches the acquire in `look` and `wait_on`: the waker is out.
+        store_over_updates(&self.gate, CALLED | (Millis::now().0 & !STATE));
         true
     }
 

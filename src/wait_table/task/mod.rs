@@ -12,9 +12,10 @@
 //! - **W2.** If it cannot park it has been notified meanwhile. It wakes itself, and returns `Pending`: the next poll checks.
 //! - **W3.** A poll that finds the element notified checks, and publishes it again. One that finds it called checks, and waits
 //!   on where it is (`element.rs`, C2 and C3).
-//! - **W4.** A poll that finds it parked takes its waker back first, checks, replaces the waker if it is another's, and
-//!   parks again. The old one is dropped, and the new one cloned, while nothing is in hand. If a notifier is about to take
-//!   the old waker, the poll checks and wakes itself.
+//! - **W4.** A poll that finds it parked checks, and if it has the same waker as before, that is all: a notifier that comes meanwhile wakes
+//!   the task. With another waker it takes back the old one, for which it picks the slot, replaces it, and parks again. The old one is
+//!   dropped, and the new one cloned, while nothing is in hand. If a picker is at work, or a notifier has the old waker, the poll wakes
+//!   itself.
 //! - **W5.** A condition may panic with the element published. It stays published, and the next poll or the drop finds it so.
 //! - **D1.** It need not take its waker back first: who takes that meanwhile wakes a task that is awake.
 //! - **D2.** The element is withdrawn, as a thread's is (`publication.rs`): from its chain; out of others' hands by waiting
@@ -58,6 +59,7 @@ mod wakers;
 use super::{
     Invariant, Key, WaitTable,
     linked::{Label, settling},
+    pop_stack::Pick,
     publication::withdraw,
 };
 use crate::counters::{self, Event};
@@ -253,17 +255,18 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
         assert!(!status.is_at(Stage::Finished), "polled again though it was ready");
         let (label, bank) = self.element.place(status);
         let last = status.is_of_this_process().then_some(label.key);
-        let found = status.is_published().then(|| self.element.regain());
+        let found = status.is_published().then(|| self.element.look());
         let moment = match found {
             None => Moment::First,
-            Some(Found::Waiting) => Moment::Idle,
+            Some(Found::Parked | Found::Waiting) => Moment::Idle,
             Some(Found::InNotifiersHands | Found::Called | Found::Notified) => Moment::Woken,
         };
         let attempted = self.purpose.attempt(moment, last);
         // A condition may fork: in the child the element is on no chain.
         let found = found.filter(|_| status.is_of_this_process());
         let Some(output) = attempted else {
-            return if found == Some(Found::Waiting) { self.park_again(waker) } else { self.wait_again(found, waker) };
+            let is_as_it_should_be = found == Some(Found::Parked) && self.element.is_kept(waker);
+            return if is_as_it_should_be { Poll::Pending } else { self.wait_again(found, waker) };
         };
         // What most do that were woken: the waker is gone, too.
         if found == Some(Found::Called) && self.slot_of(label.key, bank).take_alone(&self.element) {
@@ -273,28 +276,18 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
         self.finish(moment == Moment::Idle, output)
     }
 
-    /// By the owner of an element that it has regained, when an attempt has failed.
-    #[inline]
-    fn park_again(&self, waker: &Waker) -> Poll<P::Output> {
-        // SAFETY: we are the owner, and the gate is `WAITING`.
-        unsafe { self.element.set_waker(waker) };
-        if !self.element.park() {
-            waker.wake_by_ref();
-        }
-        Poll::Pending
-    }
-
-    /// An attempt has failed of one that was woken, or is on no chain.
+    /// An attempt has failed of one that was woken, or has another waker, or is on no chain.
     #[inline(never)]
     fn wait_again(&mut self, found: Option<Found>, waker: &Waker) -> Poll<P::Output> {
         let (label, bank) = self.element.place(self.element.status());
         match found {
-            Some(Found::Called) if self.slot_of(label.key, bank).is_unpicked() => {
-                // SAFETY: we are the owner, and no picker is at work (C3).
+            Some(Found::Called) => {
+                // SAFETY: we are the owner, and it has been called.
                 unsafe { self.element.set_waker(waker) };
                 self.wait_on(label.key, waker)
             }
-            Some(Found::InNotifiersHands | Found::Called) => {
+            Some(Found::Parked) if self.regain(self.slot_of(label.key, bank)) => self.park_again(waker),
+            Some(Found::Parked | Found::InNotifiersHands) => {
                 waker.wake_by_ref();
                 Poll::Pending
             }
@@ -302,6 +295,24 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
             // SAFETY: we are the owner, it is on no chain, and it is pinned.
             Some(Found::Notified) | None => unsafe { self.wait_anew(waker) },
         }
+    }
+
+    /// By the owner of an element that was parked: takes its waker back. `false` if a picker is at work, or a notifier has it.
+    fn regain(&self, slot: &TaskSlot) -> bool {
+        let Pick::Got(picked) = slot.try_pick() else { return false };
+        let has_it_back = self.element.regain();
+        settling(|due| picked.put_back::<R::Backend>(due));
+        has_it_back
+    }
+
+    /// By the owner of an element that it has regained, when an attempt has failed.
+    fn park_again(&self, waker: &Waker) -> Poll<P::Output> {
+        // SAFETY: we are the owner, and the gate is `WAITING`.
+        unsafe { self.element.set_waker(waker) };
+        if !self.element.park() {
+            waker.wake_by_ref();
+        }
+        Poll::Pending
     }
 
     /// By the owner of an element that was called, and has a waker again: it waits where it is, as if it were published anew.

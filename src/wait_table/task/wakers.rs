@@ -17,16 +17,67 @@
 #![allow(unsafe_code)]
 
 use super::super::{gate::Sleeper, linked::Sleepers};
-use crate::sync::IN_A_MODEL;
+use crate::sync::{IN_A_MODEL, atomic::Ordering, cell::UnsafeCell, unchecked_atomic::AtomicPtr};
 use crate::sys::Backend;
 use core::{
     mem::{ManuallyDrop, MaybeUninit},
-    task::Waker,
+    ptr,
+    task::{RawWakerVTable, Waker},
 };
 use std::panic::{self, AssertUnwindSafe};
 
 /// How many need no allocation. Arbitrary: half a kilobyte on the notifier's stack.
 const AT_ONCE: usize = if IN_A_MODEL { 1 } else { 32 };
+
+/// A waker in two words, or none: so that its owner may ask whose it is while another thread takes it.
+pub(super) struct KeptWaker {
+    data: AtomicPtr<()>,
+    /// Null if there is none.
+    vtable: AtomicPtr<RawWakerVTable>,
+    /// The right to replace it, which one thread has at a time.
+    right: UnsafeCell<()>,
+}
+
+impl KeptWaker {
+    #[inline]
+    pub(super) fn none() -> Self {
+        let (data, vtable) = (AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut()));
+        Self { data, vtable, right: UnsafeCell::new(()) }
+    }
+
+    /// By its owner: whether it is this one. If another thread takes it meanwhile, either may be said.
+    #[inline]
+    pub(super) fn is(&self, waker: &Waker) -> bool {
+        // As `Waker::will_wake`. Ordering: relaxed, both; nobody but the owner writes anything but null.
+        ptr::eq(self.vtable.load(Ordering::Relaxed), waker.vtable())
+            && ptr::eq(self.data.load(Ordering::Relaxed), waker.data())
+    }
+
+    /// # Safety
+    /// No other thread replaces it at this time, and what others have done to it before lies in the past.
+    #[inline]
+    pub(super) unsafe fn replace(&self, waker: Option<Waker>) -> Option<Waker> {
+        self.right.with_mut(|_| ());
+        // Ordering: relaxed, all; by the caller's promise.
+        let (data, vtable) = (self.data.load(Ordering::Relaxed), self.vtable.load(Ordering::Relaxed));
+        if let Some(waker) = waker.map(ManuallyDrop::new) {
+            self.data.store(waker.data().cast_mut(), Ordering::Relaxed);
+            self.vtable.store(ptr::from_ref(waker.vtable()).cast_mut(), Ordering::Relaxed);
+        } else {
+            self.vtable.store(ptr::null_mut(), Ordering::Relaxed);
+        }
+        // SAFETY: null, or what a waker gave that was forgotten here, and is made of it once.
+        unsafe { vtable.as_ref().map(|vtable| Waker::new(data, vtable)) }
+    }
+}
+
+impl Drop for KeptWaker {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the one who drops it has it alone.
+        drop(unsafe { self.replace(None) });
+    }
+}
 
 /// What is due to the owners of tasks' elements that have been notified, and is done when this is dropped. If some wakers panic the
 /// others are called all the same, and the first panic goes on.
