@@ -94,10 +94,10 @@ pub(crate) mod unchecked_atomic {
 /// Whether a model checker runs this. Its world must be small, and the same in every execution.
 pub(crate) const IN_A_MODEL: bool = cfg!(layby_model);
 
-/// A release store to a word that other threads change by read-modify-writes only, by one that has read what they may have changed since.
+/// A release store to a word that other threads change by read-modify-writes only, after a load of it.
 ///
-/// A read-modify-write comes right behind what it has read in the order of all changes of the word; so one that has read the same as the
-/// caller comes before this store. loom does not know that, and takes the two for unordered: there (and only there) it is a swap.
+/// A read-modify-write comes right behind what it has read in the order of all changes of the word. So one that has read the same as the
+/// caller's load comes before this store. loom does not know that, and takes the two for unordered: there (and only there) it is a swap.
 #[inline(always)]
 pub(crate) fn store_over_updates(word: &atomic::AtomicU32, value: u32) {
     #[cfg(layby_loom)]

@@ -70,7 +70,8 @@
 //! sleeps forever                      (nobody sleeps)
 //! ```
 //!
-//! So who notifies one that is `CALLED` wakes it as if it slept. That is only where two threads choose in one slot at a time.
+//! So who notifies one that is `CALLED` wakes it as if it slept: a system call too many, if it does not, but only where two threads choose in
+//! one slot at a time.
 //!
 //! Wrong, too, is to leave all of them there:
 //!

@@ -34,7 +34,7 @@ pub(super) struct KeptWaker {
     data: AtomicPtr<()>,
     /// Null if there is none.
     vtable: AtomicPtr<RawWakerVTable>,
-    /// The right to replace it, which one thread has at a time.
+    /// Nothing: it stands for the right to replace the two, which one thread has at a time.
     right: UnsafeCell<()>,
 }
 
