@@ -42,7 +42,7 @@
 //! grant = 4: 2 and 3; looks for 3 alone   (2 is granted, and waits forever)
 //! ```
 //!
-//! Nor is the one before the first that is looked for another's then, which a conservative post might have granted and left: it is the last in hand.
+//! Nor has a conservative post granted and left the one before the first that is looked for: it is the last in hand.
 //!
 //! # Foreign code
 //!

@@ -174,6 +174,20 @@ fn a_post_passes_over_what_a_conservative_one_has_granted() {
     }
 }
 
+/// The same, if one marker stands for a block.
+#[test]
+fn a_post_passes_over_a_block_that_a_conservative_one_has_begun() {
+    let _alone = alone();
+    let block = Span::of(Word::from(BITS), Word::from(BITS));
+    let queue = queue_at(block.first);
+    assert_eq!(queue.counts.draw_unchecked(block.len() + 1), block.first);
+    Abandoned::<Own, 0>::of(&queue.counts).settle(block);
+    queue.post_conservatively();
+    queue.post();
+    assert!(queue.counts.is_granted(block.behind()));
+    assert_eq!((Own::TABLE.alerts(), queue.surplus()), (0, 1));
+}
+
 /// Whoever waits behind a marker that a conservative post has granted passes it over; if it is not granted, it stays.
 #[test]
 fn who_waits_passes_over_what_is_granted_before_him() {
