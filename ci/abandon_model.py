@@ -376,7 +376,7 @@ class Model:
         return s._replace(A=s.A + (self.mutant == 'late alert'))
 
     def at_S6(self, s, t):
-        look = s.A and self.mutant != 'no look before'
+        look = self.mutant != 'no look before'
         yield self.raised_late(s), dict(pc='F') | self.search('before', t.first - 1) if look else self.over(t)
 
     def at_S6G(self, s, t):

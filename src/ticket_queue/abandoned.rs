@@ -33,8 +33,9 @@
 //! A *run* is of tickets one behind the other, all of which have markers. It may be in several cells. One is taken out as far as it is in the
 //! first of them: what is behind that is found when it is granted. To see where it ends is to walk over all of them.
 //!
-//! Of the tickets that S1 grants all but the last are those in hand themselves, unless others post meanwhile. Those nobody holds, and they have
-//! no marker, so P2 leaves them out. Which they are `grant` says, and not their number:
+//! Among the tickets that S1 grants may be some that are in hand themselves: most often all but the last. Those nobody holds, and they have no
+//! marker, so P2 leaves them out. They are those from `grant` to the last in hand, for what a post takes out beyond the tickets that it has granted is the rest
+//! of a run which begins before: without a gap, and granted in its first ticket. So it is `grant` that says how many they are, and not how many were in hand:
 //!
 //! ```text
 //! post: grant = 1; 0 and 1 in hand        another post
@@ -273,6 +274,7 @@ impl<'a, H: Home, const ALL: Word> Abandoned<'a, H, ALL> {
         // Most are a single ticket in the middle of a line, beside others that were given up, and are marked with these.
         let is_single = tickets.first == tickets.last;
         if is_single && self.is_in_the_middle(tickets) && self.markers().mark_beside_others(tickets.first) {
+            // If a waker that S6 lets go unwinds, S7 is left out: what S6 passes on has come to our ticket, too.
             if self.must_take_back(tickets, move |before| self.settle_calling(before)) {
                 self.settle_from(tickets.first);
             }

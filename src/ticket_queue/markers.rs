@@ -435,7 +435,7 @@ pub(super) enum Marked {
 pub(super) struct Taken {
     /// How many.
     pub(super) tickets: Word,
-    /// The last of them, or if they were in several cells, of those in one.
+    /// The last of them, or if they were in several cells, of those in one, whichever: what is in hand behind `grant` has no gap.
     pub(super) last: Word,
 }
 

@@ -55,7 +55,7 @@ const CANCELLED: u32 = 1;
 /// # In a signal handler
 ///
 /// [`cancel`](Self::cancel) is a store and a [wake](location_wake_all): it allocates nothing and takes no lock (except on
-/// [`Park`](crate::sys::Park), if somebody sleeps). So a handler may cancel what its own thread, or any other, waits for: the
+/// [`Park`](crate::sys::Park), if somebody sleeps or a task waits). So a handler may cancel what its own thread, or any other, waits for: the
 /// `EINTR` of a blocking call. [`reset`](Self::reset) is for the thread that has seen it, before it waits again.
 ///
 /// # For something else than a flag

@@ -366,7 +366,7 @@ impl<B: Backend> WaitTable<B> {
     /// lingering by a wait that is over are among them; those that a concurrent call has in its hands are left to that call.
     ///
     /// Never blocks, allocates nothing, takes no lock: it may be called from a signal handler (except on
-    /// [`Park`](crate::sys::Park), if somebody sleeps).
+    /// [`Park`](crate::sys::Park), if somebody sleeps or a task waits).
     #[inline]
     pub fn wake_all(&self, location: impl Location) -> usize {
         fence_before_peek();

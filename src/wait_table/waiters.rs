@@ -100,9 +100,9 @@ pub enum Activity {
     Awake,
     /// It sleeps, or is on its way to or from sleep.
     Asleep,
-    /// A task: its future has returned `Pending`, and has not been polled since.
+    /// A task: its future has returned `Pending`, and nobody has woken it since. (Or it is being polled all the same.)
     Parked,
-    /// A task: it has been woken, and has not been polled since. It may hold what it waited for: see [`Waiter::woken`].
+    /// A task: it has been woken, and has not been polled since, or is being polled. It may hold what it waited for: see [`Waiter::woken`].
     Woken,
 }
 

@@ -103,6 +103,21 @@ fn a_waker_is_replaced_in_a_crowd() {
     explore(2, [|w| in_a_crowd(w, replace_the_waker), |w| w.wake_all_after_set(&w.x)]);
 }
 
+/// The first wake is for nothing, and may be about to give the old waker and the element up.
+#[test]
+fn a_waker_is_replaced_in_a_crowd_against_two_wakes() {
+    explore(
+        2,
+        [
+            |w| in_a_crowd(w, replace_the_waker),
+            |w| {
+                w.wake_all_idly(&w.x);
+                w.wake_all_after_set(&w.x);
+            },
+        ],
+    );
+}
+
 #[test]
 fn drop_against_wake_in_a_crowd() {
     explore(2, [|w| in_a_crowd(w, cancel_x), |w| w.wake_all_idly(&w.x)]);

@@ -367,8 +367,11 @@ impl TaskElement {
         }
     }
 
-    /// By the owner, which has picked the slot of an element that was parked: takes its waker back. `false` if a notifier has it.
-    pub(super) fn regain(&self) -> bool {
+    /// By the owner of an element that was parked: takes its waker back. `false` if a notifier has it.
+    ///
+    /// # Safety
+    /// The caller is the owner, and has picked the slot (C3).
+    pub(super) unsafe fn regain(&self) -> bool {
         // Ordering: relaxed; the waker is as the owner has left it. On failure the next poll looks.
         self.gate.compare_exchange(PARKED, WAITING, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }

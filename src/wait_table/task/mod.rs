@@ -1,7 +1,7 @@
 //! Tasks that wait: what a thread does on its stack, a task does in its future, and what wakes it is a waker.
 //!
-//! The element is published once and stays published while the task is away. Between two polls its waker is anybody's who
-//! takes the element off its chain; during a poll it is the owner's. The gate decides whose it is (`element.rs`).
+//! The element is published once and stays published while the task is away. Its waker is anybody's who has the element in hand, until a poll
+//! that has another one takes it back. The gate decides whose it is (`element.rs`).
 //!
 //! # Rules
 //!
@@ -47,7 +47,8 @@
 //!
 //! A poll does not wait, with one exception, which a drop has too: the condition holds, and another thread has the element in
 //! hand at this moment. Then it is waited for as a thread does whose deadline has passed (`publication.rs`, "Late"): a few
-//! instructions, or until that thread runs again; asleep, if it takes long.
+//! instructions, or until that thread runs again; asleep, if it takes long. A poll with another waker than before that meets another thread at the slot
+//! wakes its task and returns: an executor that does this again and again, on the only CPU and at a higher priority than that thread, does nothing else.
 
 #![allow(unsafe_code)]
 
@@ -286,8 +287,8 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
                 unsafe { self.element.set_waker(waker) };
                 self.wait_on(label.key, waker)
             }
-            Some(Found::Parked) if self.regain(self.slot_of(label.key, bank)) => self.park_again(waker),
-            Some(Found::Parked | Found::InNotifiersHands) => {
+            Some(Found::Parked) => self.park_with_another(waker, self.slot_of(label.key, bank)),
+            Some(Found::InNotifiersHands) => {
                 waker.wake_by_ref();
                 Poll::Pending
             }
@@ -297,11 +298,25 @@ impl<R: InTable, P: Purpose> Waiting<R, P> {
         }
     }
 
-    /// By the owner of an element that was parked: takes its waker back. `false` if a picker is at work, or a notifier has it.
-    fn regain(&self, slot: &TaskSlot) -> bool {
+    /// By the owner of an element that was parked in this slot, when an attempt has failed: with another waker than before.
+    fn park_with_another(&self, waker: &Waker, slot: &TaskSlot) -> Poll<P::Output> {
+        // What is due to others comes last: their wakers may panic.
+        settling(|due| {
+            if self.regain(slot, due) {
+                return self.park_again(waker);
+            }
+            waker.wake_by_ref();
+            Poll::Pending
+        })
+    }
+
+    /// Takes its waker back. `false` if a picker is at work, or a notifier has it.
+    fn regain(&self, slot: &TaskSlot, due: &mut Wakes<R::Backend>) -> bool {
         let Pick::Got(picked) = slot.try_pick() else { return false };
-        let has_it_back = self.element.regain();
-        settling(|due| picked.put_back::<R::Backend>(due));
+        // SAFETY: we are the owner, and have picked the slot.
+        let has_it_back = unsafe { self.element.regain() };
+        picked.put_back::<R::Backend>(due);
+        due.wake_sleepers();
         has_it_back
     }
 
