@@ -27,7 +27,7 @@ const STAGING: &str = "target/record";
 const SECONDS: &str = "0.2";
 
 /// Of the bars, which take three quarters of a minute for each.
-const ROUNDS: &str = "11";
+const ROUNDS: &str = "9";
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
