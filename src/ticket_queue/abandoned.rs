@@ -220,8 +220,9 @@
 use super::{
     counts::Counts,
     granted::{Granted, holders_of},
+    levels::{Piece, Span},
     marker_banks::FEW_BLOCKS,
-    markers::{Marked, Markers, Piece, Span, Taken},
+    markers::{Marked, Markers, Taken},
     wake::{wake_holder, wake_holders, wake_task_of_holder, wake_thread_of_holder},
     word::{Word, before, key_of},
 };

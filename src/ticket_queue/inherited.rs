@@ -58,7 +58,7 @@
 use super::{
     abandoned::Abandoned,
     counts::Counts,
-    markers::Span,
+    levels::Span,
     word::{Word, before, key_of},
 };
 use crate::sync::{atomic::Ordering, unchecked_atomic::AtomicU32};

@@ -1,7 +1,8 @@
 //! Where markers live: banks of buckets, each larger than the one before. See [`super::markers`].
 
 use super::{
-    markers::{Cell, Claim, Level},
+    levels::Level,
+    markers::{Cell, Claim},
     word::Word,
 };
 use crate::sync::{

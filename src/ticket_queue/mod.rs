@@ -38,6 +38,7 @@ mod abandoned;
 mod counts;
 mod granted;
 mod inherited;
+mod levels;
 mod marker_banks;
 mod markers;
 mod pace;
@@ -59,9 +60,9 @@ use counts::Counts;
 use inherited::{
     settle_after_post, settle_before_conservative_post, settle_before_take, settle_before_unattended_draw,
 };
+use levels::Span;
 #[cfg(layby_model)]
 pub(crate) use marker_banks::{above_singles, first_bank, how_many_larger, larger_banks, spare_bank, top_level};
-use markers::Span;
 use waiting::spins;
 use wake::STAGED;
 use word::before;

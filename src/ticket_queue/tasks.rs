@@ -35,7 +35,7 @@ use super::{
     TicketQueue,
     abandoned::note_unattended,
     inherited::settle_before_unattended_draw,
-    markers::Span,
+    levels::Span,
     word::{Word, key_of, ticket_of},
 };
 use crate::wait_table::{Home, Key};

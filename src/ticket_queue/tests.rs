@@ -3,8 +3,9 @@
 use super::{
     MAX_DISTANCE, TicketQueue,
     abandoned::Abandoned,
+    levels::{BITS, Piece, Span},
     marker_banks,
-    markers::{BITS, Cell, Marked, Markers, Piece, Span},
+    markers::{Cell, Marked, Markers},
     word::{Distance, Word},
 };
 use crate::sync::atomic::Ordering;

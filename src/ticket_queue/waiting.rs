@@ -27,7 +27,7 @@ use super::{
     abandoned::Abandoned,
     counts::Counts,
     granted::holders_of,
-    markers::Span,
+    levels::Span,
     pace::{self, Pace},
     word::{Distance, Word, before, key_of},
 };
