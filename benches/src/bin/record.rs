@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// Makes the record of today: benches/record/YYYY-MM-DD, and BENCHMARKS.md from it. Takes about twenty minutes.
+/// Makes the record of today: benches/record/YYYY-MM-DD, and BENCHMARKS.md from it. Takes about a quarter of an hour.
 ///
 /// In this order: semabench, on the idle machine and beside a program for each CPU that never sleeps, and bars (both refuse
 /// unless the machine is quiet but for that before, during and after; between them it waits until the load average has
